@@ -11,9 +11,13 @@
 //
 // # The help desk
 //
-//   - helpdesk: accounts, mailboxes, customers, conversations, interactions; all rules and permissions
+//   - helpdesk: accounts, mailboxes, customers, conversations, interactions; all rules and permissions. Service.Desk opens a
+//     member's desk, which has a handle for each kind of resource
 //   - helpdesk/identity, helpdesk/ledger, helpdesk/sending, helpdesk/subscription: its nouns with their part of the store:
 //     users and roles; received mail; deliveries and domains; events and webhooks
+//   - helpdesk/rules, helpdesk/assign, helpdesk/hours, helpdesk/sla: conditions and actions of rules, the choice of a member, business
+//     hours, what is due;
+//     pure functions of plain values
 //   - helpdesk/message, helpdesk/mailaddr, helpdesk/mailserver: the words that parsers, mail servers and the help desk share
 //   - helpdesk/ingest: fetches mailboxes and files mail. Its sources are ingest/imap, ingest/pop3 and ingest/smtpin (SMTP and
 //     LMTP); ingest/archive reads mbox files and Maildirs

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -37,8 +36,22 @@ func validLocale(code string) bool {
 	return err == nil
 }
 
-// Account returns the account. It needs accounts.view.
-func (d *Desk) Account(ctx context.Context) (identity.Account, error) {
+// cleanLocale returns a locale, "" if it is not well-formed.
+func cleanLocale(code string) string {
+	if code = plain.Line(code); code == "" || !validLocale(code) {
+		return ""
+	}
+	return code
+}
+
+// Account is the account itself: its settings, audit log, erasures and failed jobs.
+type Account struct{ *desk }
+
+// Account returns the handle of the account itself.
+func (d *Desk) Account() Account { return Account{&d.desk} }
+
+// Get returns the account. It needs accounts.view.
+func (d Account) Get(ctx context.Context) (identity.Account, error) {
 	r, err := d.guard.Read(identity.AccountsView)
 	if err != nil {
 		return identity.Account{}, err
@@ -46,8 +59,8 @@ func (d *Desk) Account(ctx context.Context) (identity.Account, error) {
 	return r.Account(ctx)
 }
 
-// UpdateAccount changes the account. It needs accounts.update. A next number that was already taken is an Invalid fault.
-func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (identity.Account, error) {
+// Update changes the account. It needs accounts.update. A next number that was already taken is an Invalid fault.
+func (d Account) Update(ctx context.Context, in identity.AccountUpdate) (identity.Account, error) {
 	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
 		return identity.Account{}, err
@@ -64,6 +77,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (id
 		if account, err = tx.Account(ctx); err != nil {
 			return err
 		}
+		old := account
 		next := in.NextNumber.Or(account.NextNumber)
 		locale := in.DefaultLocale.Or(account.DefaultLocale)
 		languages := in.Languages.Or(account.Languages)
@@ -88,7 +102,7 @@ func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (id
 		if err := tx.UpdateAccount(ctx, &account); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "account.updated", account.ID, 0)
+		return d.emitChanged(ctx, tx, "account.updated", account.ID, 0, ofAccount(old, account))
 	})
 	return account, err
 }
@@ -96,17 +110,16 @@ func (d *Desk) UpdateAccount(ctx context.Context, in identity.AccountUpdate) (id
 // pieceRows is how many rows a transaction changes or deletes, about, where there may be very many: others wait for it.
 const pieceRows = 1000
 
-// DeleteAccount removes the account with all its data, in several transactions if there is much, so some may be gone after an
+// Delete removes the account with all its data, in several transactions if there is much, so some may be gone after an
 // error; calling it again continues. Jobs remove its files soon after. It needs accounts.delete.
-func (d *Desk) DeleteAccount(ctx context.Context) error {
-	begin, err := d.guard.Write(identity.AccountsDelete)
+func (d Account) Delete(ctx context.Context) error {
+	begin, err := d.guard.WriteAlone(identity.AccountsDelete)
 	if err != nil {
 		return err
 	}
 	if err := d.reachesAll(); err != nil {
 		return err
 	}
-	ctx = storage.Alone(ctx)
 	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tx.TrimAccount(ctx, pieceRows) })
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func (s *Service) populate(ctx context.Context, tx Tx, accountID, ownerID int64,
 	for _, role := range s.registry.BuiltInRoles() {
 		role.CreatedAt, role.UpdatedAt = now, now
 		role.Permissions = nil
-		if err := tx.Roles().Insert(ctx, &role); err != nil {
+		if err := roleNoun().Rows(tx).Insert(ctx, &role); err != nil {
 			return err
 		}
 		if role.Key != identity.RoleOwner {
@@ -113,24 +113,32 @@ func (s *Service) populate(ctx context.Context, tx Tx, accountID, ownerID int64,
 	})
 }
 
-// Accounts lists the accounts that the caller is a member of, by id. A token with scopes needs accounts.view.
+// accountsOf lists the accounts that the caller is a member of, and all of them for the operator, by id.
+func (a *Admin) accountsOf(ctx context.Context, dir Directory, seek storage.Seek) ([]identity.Account, error) {
+	if a.userID == 0 {
+		return dir.Accounts(ctx, seek)
+	}
+	return dir.AccountsOf(ctx, a.userID, seek)
+}
+
+// Accounts lists the accounts that the caller is a member of, and all of them for the operator, by id. A token with scopes
+// needs accounts.view.
 func (a *Admin) Accounts(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Account], error) {
 	dir, err := a.guard.Read(identity.AccountsView)
 	if err != nil {
 		return storage.Page[identity.Account]{}, err
 	}
 	return storage.List(req, false, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
-		func(seek storage.Seek) ([]identity.Account, error) { return dir.AccountsOf(ctx, a.userID, seek) })
+		func(seek storage.Seek) ([]identity.Account, error) { return a.accountsOf(ctx, dir, seek) })
 }
 
-// AccountIDs returns the ids above after of the accounts that the caller is a member of, in ascending order, at most
-// [storage.MaxLimit].
+// AccountIDs returns the ids above after of the accounts that Accounts lists, in ascending order, at most [storage.MaxLimit].
 func (a *Admin) AccountIDs(ctx context.Context, after int64) ([]int64, error) {
 	dir, err := a.guard.Read(anyMember)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := dir.AccountsOf(ctx, a.userID, storage.Seek{From: &storage.Position{ID: after}, Limit: storage.MaxLimit})
+	accounts, err := a.accountsOf(ctx, dir, storage.Seek{From: &storage.Position{ID: after}, Limit: storage.MaxLimit})
 	ids := make([]int64, len(accounts))
 	for i, account := range accounts {
 		ids[i] = account.ID
@@ -221,7 +229,7 @@ func (a *Admin) AddMember(ctx context.Context, accountID, userID int64, roleKey 
 		if _, err := tx.Account(ctx); err != nil {
 			return err
 		}
-		roles, err := tx.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+		roles, err := roleNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return err
 		}

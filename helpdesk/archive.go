@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -65,6 +66,9 @@ func sameDomain(a, b string) bool {
 // its first recipient.
 func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mailbox, to []mailaddr.Address, userID int64, shared *filingTogether) (ledger.Mail, error) {
 	live := !f.mail.Archived
+	if userID != 0 {
+		tx = actAs(tx, subscription.Actor{Type: subscription.ActorUser, ID: userID})
+	}
 	m, err := f.answeredThread(ctx, tx, mailbox)
 	if err != nil {
 		return row, err
@@ -120,6 +124,7 @@ func (f *filing) fileAnswer(ctx context.Context, tx Tx, row ledger.Mail, mailbox
 	}
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID)
+		events[len(events)-1] = becauseOf(events[len(events)-1], i.ID)
 	}
 	row.State, row.Reason, row.UpdatedAt = ledger.Filed, "", f.now
 	row.Identity, row.ConversationID, row.InteractionID = f.mail.Identity, c.ID, i.ID
@@ -209,7 +214,7 @@ func (f *filing) putAnswer(ctx context.Context, tx Tx, c *Conversation, i *Inter
 		return err
 	}
 	if i.IsStarter {
-		shared.index.begin(c.ID)
+		shared.index.addConversation(c.ID)
 	}
 	if err := shared.index.add(ctx, tx, *c, *i); err != nil {
 		return err

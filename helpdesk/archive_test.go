@@ -74,7 +74,7 @@ func TestAnswersOfAnArchive(t *testing.T) {
 				t.Error(diff)
 			}
 			if live := b.receive(func() ledger.Incoming { m := c.mail; m.MessageID = "live@x.example"; return m }()); live.State == ledger.Filed {
-				if i := must(b.desk.Interaction(b.ctx, live.ConversationID, live.InteractionID))(t); i.Type != helpdesk.TypeCustomer {
+				if i := must(b.desk.Interactions().Get(b.ctx, live.ConversationID, live.InteractionID))(t); i.Type != helpdesk.TypeCustomer {
 					t.Errorf("a mail that was not imported became a %s's", i.Type)
 				}
 			}
@@ -146,7 +146,7 @@ func TestThreadOfAnArchive(t *testing.T) {
 	for _, i := range b.interactions(first) {
 		order = append(order, i.MessageID)
 		if i.Type == helpdesk.TypeUser && i.MessageID != "" {
-			if all := must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t); len(all) != 0 || i.SendStartedAt.IsZero() || i.IsForward != strings.HasPrefix(i.MessageID, "f") {
+			if all := must(b.desk.Interactions().Deliveries(b.ctx, []int64{i.ID}))(t); len(all) != 0 || i.SendStartedAt.IsZero() || i.IsForward != strings.HasPrefix(i.MessageID, "f") {
 				t.Errorf("%s: forward %v, begun %v, deliveries %v", i.MessageID, i.IsForward, i.SendStartedAt, all)
 			}
 		}

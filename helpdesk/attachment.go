@@ -57,10 +57,16 @@ type Upload struct {
 // MaxAttachment returns the maximum size of an uploaded attachment, in bytes.
 func (s *Service) MaxAttachment() int64 { return s.cfg.MaxAttachment }
 
-// CreateAttachment attaches a file to an interaction. Once the sending of a posted user interaction has begun, it is a
+// Attachments are the files of interactions.
+type Attachments struct{ *desk }
+
+// Attachments returns the handle of the files of interactions.
+func (d *Desk) Attachments() Attachments { return Attachments{&d.desk} }
+
+// Create attaches a file to an interaction. Once the sending of a posted user interaction has begun, it is a
 // Conflict fault. A file above Config.MaxAttachment is a TooLarge fault, a type that is not allowed an Invalid fault. It
 // needs interactions.create, or interactions.note for a note. IsInline is returned as given, until it is read.
-func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
+func (d Attachments) Create(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	_, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
 		return Attachment{}, err
@@ -68,10 +74,10 @@ func (d *Desk) CreateAttachment(ctx context.Context, conversationID, interaction
 	return d.attach(ctx, begin, conversationID, interactionID, up, changeable)
 }
 
-// CopyAttachments attaches copies of one interaction's files to another interaction of the same conversation, all or none,
+// Copy attaches copies of one interaction's files to another interaction of the same conversation, all or none,
 // and returns them by the IDs of the originals. Copies and originals are independent. Permissions and faults are those of
-// [Desk.CreateAttachment]. IsInline of a copy is what was claimed for the original, until it is read.
-func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
+// [Attachments.Create]. IsInline of a copy is what was claimed for the original, until it is read.
+func (d Attachments) Copy(ctx context.Context, conversationID, from, to int64) (map[int64]Attachment, error) {
 	r, begin, err := d.mayAttach(ctx, conversationID, to)
 	if err != nil {
 		return nil, err
@@ -96,7 +102,7 @@ func (d *Desk) CopyAttachments(ctx context.Context, conversationID, from, to int
 }
 
 // mayAttach checks that the caller may attach files to an interaction.
-func (d *Desk) mayAttach(ctx context.Context, conversationID, interactionID int64) (Reader, guard.Begin[Tx], error) {
+func (d *desk) mayAttach(ctx context.Context, conversationID, interactionID int64) (Reader, guard.Begin[Tx], error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, nil, err
@@ -110,7 +116,7 @@ func (d *Desk) mayAttach(ctx context.Context, conversationID, interactionID int6
 }
 
 // attachCopies attaches copies of stored files. Each copy has its own blob.
-func (d *Desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, originals []Attachment) ([]Attachment, error) {
+func (d *desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, originals []Attachment) ([]Attachment, error) {
 	if len(originals) == 0 {
 		return nil, nil
 	}
@@ -122,7 +128,7 @@ func (d *Desk) attachCopies(ctx context.Context, begin guard.Begin[Tx], conversa
 }
 
 // copyFiles copies the contents of files, all or none.
-func (d *Desk) copyFiles(ctx context.Context, originals []Attachment) (copies []Attachment, err error) {
+func (d *desk) copyFiles(ctx context.Context, originals []Attachment) (copies []Attachment, err error) {
 	var keys []string
 	defer func() {
 		if err != nil {
@@ -146,7 +152,7 @@ func (d *Desk) copyFiles(ctx context.Context, originals []Attachment) (copies []
 	return copies, nil
 }
 
-func (d *Desk) copyBlob(ctx context.Context, from, to string) (size int64, err error) {
+func (d *desk) copyBlob(ctx context.Context, from, to string) (size int64, err error) {
 	content, err := d.svc.cfg.Blobs.Get(ctx, from)
 	if err != nil {
 		return 0, err
@@ -156,7 +162,7 @@ func (d *Desk) copyBlob(ctx context.Context, from, to string) (size int64, err e
 }
 
 // attach stores a file and its row, if may allows it in the transaction.
-func (d *Desk) attach(
+func (d *desk) attach(
 	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, up Upload,
 	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
 ) (Attachment, error) {
@@ -172,7 +178,7 @@ func (d *Desk) attach(
 }
 
 // attachStored inserts the rows of stored files, all or none. On failure it removes the files.
-func (d *Desk) attachStored(
+func (d *desk) attachStored(
 	ctx context.Context, begin guard.Begin[Tx], conversationID, interactionID int64, files []Attachment,
 	may func(ctx context.Context, tx Tx, conversationID, interactionID int64) error,
 ) ([]Attachment, error) {
@@ -226,7 +232,7 @@ func CheckFile(name string, head []byte) error {
 }
 
 // store validates an upload and stores its contents.
-func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
+func (d *desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	name := filetype.SafeName(up.Filename)
 	if name == "" || up.Content == nil {
 		return Attachment{}, fault.Field("file", "is required")
@@ -254,8 +260,8 @@ func (d *Desk) store(ctx context.Context, up Upload) (Attachment, error) {
 	}, nil
 }
 
-// Attachments lists the files of one interaction. It needs interactions.view.
-func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
+// List lists the files of one interaction. It needs interactions.view.
+func (d Attachments) List(ctx context.Context, conversationID, interactionID int64) ([]Attachment, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
@@ -267,8 +273,8 @@ func (d *Desk) Attachments(ctx context.Context, conversationID, interactionID in
 	return d.svc.filesOf(ctx, r, []int64{interactionID})
 }
 
-// AttachmentsOf lists the files of several interactions. It needs interactions.view.
-func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Attachment, error) {
+// Of lists the files of several interactions. It needs interactions.view.
+func (d Attachments) Of(ctx context.Context, interactionIDs []int64) ([]Attachment, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
@@ -276,8 +282,8 @@ func (d *Desk) AttachmentsOf(ctx context.Context, interactionIDs []int64) ([]Att
 	return d.svc.filesOf(ctx, r, interactionIDs)
 }
 
-// Attachment returns one file's description. It needs interactions.view.
-func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
+// Get returns one file's description. It needs interactions.view.
+func (d Attachments) Get(ctx context.Context, conversationID, interactionID, id int64) (Attachment, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return Attachment{}, err
@@ -292,9 +298,9 @@ func (d *Desk) Attachment(ctx context.Context, conversationID, interactionID, id
 	return d.svc.judged(ctx, r, a, nil)
 }
 
-// OpenAttachment opens length bytes of a file starting at offset; a negative length means to the end. It needs
+// Open opens length bytes of a file starting at offset; a negative length means to the end. It needs
 // interactions.view.
-func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
+func (d Attachments) Open(ctx context.Context, a Attachment, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
@@ -307,9 +313,9 @@ func (d *Desk) OpenAttachment(ctx context.Context, a Attachment, offset, length 
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// LinkAttachment returns a short-lived address in the blob store, from which anybody who has it can download the file. "":
+// Link returns a short-lived address in the blob store, from which anybody who has it can download the file. "":
 // there is none, see Config.LinkFrom. It needs interactions.view.
-func (d *Desk) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
+func (d Attachments) Link(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
@@ -328,8 +334,8 @@ func (s *Service) linkFile(ctx context.Context, a Attachment, as storage.BlobDow
 	return storage.LinkBlob(ctx, s.cfg.Blobs, a.BlobKey, as)
 }
 
-// DeleteAttachment removes a file; from a posted user interaction only until sending begins. It needs interactions.update.
-func (d *Desk) DeleteAttachment(ctx context.Context, conversationID, interactionID, id int64) error {
+// Delete removes a file; from a posted user interaction only until sending begins. It needs interactions.update.
+func (d Attachments) Delete(ctx context.Context, conversationID, interactionID, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsUpdate)
 	if err != nil {
 		return err

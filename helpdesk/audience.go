@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -41,6 +42,7 @@ func (i Interaction) meets(keys []string) bool {
 // markSeen marks user interactions as seen by a conversation's customer, the first time only, and returns those that were
 // unseen before.
 func markSeen(ctx context.Context, tx Tx, c Conversation, ids []int64, at time.Time) ([]int64, error) {
+	tx = actAs(tx, subscription.Actor{Type: subscription.ActorCustomer, ID: c.CustomerID})
 	first, err := tx.MarkSeen(ctx, ids, at)
 	if err != nil || len(first) == 0 {
 		return nil, err

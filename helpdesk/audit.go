@@ -46,9 +46,28 @@ const (
 // deleted, erased, merged, split, moved or exported, and decisions about messages that could not be imported.
 func audited(kind string) bool {
 	area, action, _ := strings.Cut(kind, ".")
+	if area == "sla" && SLAOutcomeEvent(kind) {
+		return false
+	}
 	return slices.Contains([]string{
 		"account", "membership", "role", "team", "invitation", "join_rule", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
+		"calendar", "auto_reply", "rule", "sla",
 	}, area) || slices.Contains([]string{"deleted", "erased", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
+}
+
+// AuditActions returns the actions of an audit log: those of the given types of events that it has, and what users do to
+// their own user.
+func AuditActions(types ...storage.EventType) []string {
+	actions := []string{
+		auditLogin, auditLoginFailed, auditLogout, auditPassword, auditEmail, auditDisabled, auditEnabled, auditFactor, auditFactorGone,
+		auditRecoveryNew, auditRecoveryUsed, auditIdentity, auditIdentityGone, auditPasskey, auditPasskeyGone, auditToken, auditTokenGone,
+	}
+	for _, t := range types {
+		if audited(t.Name) {
+			actions = append(actions, t.Name)
+		}
+	}
+	return actions
 }
 
 // From returns the same service for requests from a client address, which its audit log entries contain.
@@ -128,7 +147,7 @@ type AuditFilter struct {
 // rules, mailboxes, domains, keys and webhooks; everything deleted, erased, merged or exported; and what members did to
 // their own tokens, sessions and passwords, including failed attempts. It needs audit_log.view. A member limited to some
 // mailboxes does not see entries about others. The filter may name a user who has left; an unknown user matches nothing.
-func (d *Desk) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {
+func (d Account) AuditLog(ctx context.Context, filter AuditFilter, req storage.PageRequest) (storage.Page[AuditEntry], error) {
 	r, err := d.guard.Read(identity.AuditLogView)
 	if err != nil {
 		return storage.Page[AuditEntry]{}, err

@@ -19,7 +19,7 @@ import (
 func (b *bundle) audit(filter helpdesk.AuditFilter) []string {
 	b.t.Helper()
 	var lines []string
-	for _, e := range must(b.desk.AuditLog(b.ctx, filter, storage.PageRequest{}))(b.t).Items {
+	for _, e := range must(b.desk.Account().AuditLog(b.ctx, filter, storage.PageRequest{}))(b.t).Items {
 		lines = append([]string{fmt.Sprintf("%s %d by %d from %q", e.Action, e.Subject, e.UserID, e.Address)}, lines...)
 	}
 	return lines
@@ -31,16 +31,16 @@ func TestAuditLog(t *testing.T) {
 	b := newBundle(t)
 	svc := b.svc.From(netip.MustParseAddr("::ffff:192.0.2.7"))
 	desk := must(svc.Desk(b.ctx, svc.As(b.owner.ID), b.account.ID))(t)
-	role := must(desk.CreateRole(b.ctx, identity.RoleInput{Name: "Reader"}))(t)
-	must(desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme Ltd"}))(t)
-	must(desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{Type: ledger.InboundForward})}))(t)
-	c := must(desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Not noted"}))(t)
-	must(desk.UpdateConversation(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: "Nor this"}))(t)
-	must(desk.ExportCustomer(b.ctx, c.CustomerID))(t)
-	if err := desk.DeleteConversation(b.ctx, c.ID); err != nil {
+	role := must(desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Reader"}))(t)
+	must(desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme Ltd"}))(t)
+	must(desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{Type: ledger.InboundForward})}))(t)
+	c := must(desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Not noted"}))(t)
+	must(desk.Conversations().Update(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: storage.Some("Nor this")}))(t)
+	must(desk.Customers().Export(b.ctx, c.CustomerID))(t)
+	if err := desk.Conversations().Delete(b.ctx, c.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.CreateRole(b.ctx, identity.RoleInput{Name: "Reader"}); err == nil {
+	if _, err := desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Reader"}); err == nil {
 		t.Error("there is such a role already")
 	}
 	want := []string{
@@ -59,7 +59,7 @@ func TestAuditLog(t *testing.T) {
 	if diff := cmp.Diff(want[2:3], b.audit(helpdesk.AuditFilter{Action: "role.created", UserID: storage.Some(b.owner.ID)})); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := b.member(identity.RoleAgent).AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.member(identity.RoleAgent).Account().AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }
@@ -77,12 +77,12 @@ func TestAuditOfUsers(t *testing.T) {
 	since := b.clock.Now()
 	svc := b.svc.From(netip.MustParseAddr("2001:db8::1"))
 	for _, email := range []string{"alf@example.org", "sam@example.org", "nobody@example.org"} {
-		if _, err := svc.SignIn(b.ctx, email, "wrong"); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+		if _, err := svc.SignIn().WithPassword(b.ctx, email, "wrong"); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 			t.Error(err)
 		}
 	}
-	caller := must(svc.SignIn(b.ctx, "alf@example.org", "correct horse"))(t)
-	session := must(svc.StartSession(b.ctx, caller, ""))(t)
+	caller := must(svc.SignIn().WithPassword(b.ctx, "alf@example.org", "correct horse"))(t)
+	session := must(svc.SignIn().StartSession(b.ctx, caller, ""))(t)
 	caller = must(svc.Authenticate(b.ctx, session.Secret))(t)
 	admin := must(svc.Admin(b.ctx, caller))(t)
 	token, _, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "Script"})
@@ -93,7 +93,7 @@ func TestAuditOfUsers(t *testing.T) {
 	if err := admin.DeleteOwnToken(b.ctx, token.ID); err != nil {
 		t.Error(err)
 	}
-	if err := svc.EndSession(b.ctx, caller); err != nil {
+	if err := svc.SignIn().EndSession(b.ctx, caller); err != nil {
 		t.Error(err)
 	}
 	by := fmt.Sprintf(" by %d from \"2001:db8::1\"", user.ID)
@@ -104,7 +104,7 @@ func TestAuditOfUsers(t *testing.T) {
 	if diff := cmp.Diff(want, b.audit(helpdesk.AuditFilter{Since: since})); diff != "" {
 		t.Error(diff)
 	}
-	for _, e := range must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{Action: "token.created"}, storage.PageRequest{}))(t).Items {
+	for _, e := range must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{Action: "token.created"}, storage.PageRequest{}))(t).Items {
 		if e.TokenID != caller.TokenID() {
 			t.Errorf("made with %d, not the session", e.TokenID)
 		}
@@ -117,11 +117,11 @@ func TestRehearsal(t *testing.T) {
 	b := newBundle(t)
 	before := len(must(b.store.Events(b.ctx, b.account.ID, 0, 100))(t))
 	desk := b.desk.Rehearsal()
-	_, err := desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"})
+	_, err := desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"})
 	if err == nil || errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("a conversation: %v", err)
 	}
-	if _, err := desk.UpdateAccount(b.ctx, identity.AccountUpdate{}); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := desk.Account().Update(b.ctx, identity.AccountUpdate{}); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("an account without a name: %v", err)
 	}
 	if n := b.count(); n != 0 || len(must(b.store.Events(b.ctx, b.account.ID, 0, 100))(t)) != before {
@@ -133,7 +133,7 @@ func TestPasswordChange(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "alf@example.org", Name: "Alf", Password: "correct horse"}))(t)
-	secret := func() string { return must(b.svc.StartSession(b.ctx, b.svc.As(user.ID), ""))(t).Secret }
+	secret := func() string { return must(b.svc.SignIn().StartSession(b.ctx, b.svc.As(user.ID), ""))(t).Secret }
 	own, other := secret(), secret()
 	admin := must(b.svc.Admin(b.ctx, must(b.svc.Authenticate(b.ctx, own))(t)))(t)
 	for name, tt := range map[string]struct {
@@ -153,10 +153,10 @@ func TestPasswordChange(t *testing.T) {
 	if u := must(admin.UpdateMe(b.ctx, identity.UserUpdate{Password: "better horse", CurrentPassword: "correct horse"}))(t); u.Name != "Alf" {
 		t.Errorf("user %+v", u)
 	}
-	must(b.svc.SignIn(b.ctx, "alf@example.org", "better horse"))(t)
+	must(b.svc.SignIn().WithPassword(b.ctx, "alf@example.org", "better horse"))(t)
 	must(b.svc.Authenticate(b.ctx, own))(t)
 	for what, err := range map[string]error{
-		"the other session": second(b.svc.Authenticate(b.ctx, other)), "the old password": second(b.svc.SignIn(b.ctx, "alf@example.org", "correct horse")),
+		"the other session": second(b.svc.Authenticate(b.ctx, other)), "the old password": second(b.svc.SignIn().WithPassword(b.ctx, "alf@example.org", "correct horse")),
 	} {
 		if !errors.Is(err, helpdesk.ErrUnauthenticated) {
 			t.Errorf("%s: %v", what, err)
@@ -172,18 +172,18 @@ func TestUnassign(t *testing.T) {
 	const many = 130
 	for range many {
 		in := helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", UserID: storage.Some(agent.UserID())}
-		must(b.desk.CreateConversation(b.ctx, in))(t)
+		must(b.desk.Conversations().Create(b.ctx, in))(t)
 	}
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobUnassign, AccountID: b.account.ID, Subject: agent.UserID()}}
 	assigned := func() int { // of the first hundred
 		q := helpdesk.ConversationQuery{UserID: storage.Null[int64]()}
-		return 100 - len(must(b.desk.Conversations(b.ctx, q, storage.PageRequest{Limit: 100}))(t).Items)
+		return 100 - len(must(b.desk.Conversations().List(b.ctx, q, storage.PageRequest{Limit: 100}))(t).Items)
 	}
-	if err := b.svc.Unassign(b.ctx, job); err != nil || assigned() != 100 {
+	if err := b.svc.Jobs().Unassign(b.ctx, job); err != nil || assigned() != 100 {
 		t.Errorf("a member keeps what is assigned: %v", err)
 	}
 	member := must(agent.Membership(b.ctx))(t)
-	if err := b.desk.RemoveMember(b.ctx, member.ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, member.ID); err != nil {
 		t.Fatal(err)
 	}
 	now := b.clock.Now()
@@ -192,7 +192,7 @@ func TestUnassign(t *testing.T) {
 		t.Fatalf("jobs %+v", claimed)
 	}
 	for range 2 {
-		if err := b.svc.Unassign(b.ctx, claimed[0]); err != nil || assigned() != 0 {
+		if err := b.svc.Jobs().Unassign(b.ctx, claimed[0]); err != nil || assigned() != 0 {
 			t.Errorf("%d of a hundred are assigned: %v", assigned(), err)
 		}
 	}

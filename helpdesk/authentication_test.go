@@ -30,7 +30,7 @@ func (b *bundle) deliver(source string, a ledger.Authentication, m ledger.Incomi
 	if row.State != ledger.Filed {
 		b.t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
-	return must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(b.t)
+	return must(b.desk.Interactions().Get(b.ctx, row.ConversationID, row.InteractionID))(b.t)
 }
 
 func evaluated(source, dmarc, domain, policy string) ledger.Authentication {
@@ -91,7 +91,7 @@ func TestForgedSender(t *testing.T) {
 				t.Errorf("%q in %d, want %q", got, i.ConversationID, tt.want)
 			}
 			// The rules give the same result when they are applied again.
-			again := must(b.desk.Rethread(b.ctx, i.ConversationID, i.ID))(t)
+			again := must(b.desk.Interactions().Rethread(b.ctx, i.ConversationID, i.ID))(t)
 			if tt.want != "token" && again.ConversationID != i.ConversationID {
 				t.Errorf("once more it is put into %d", again.ConversationID)
 			}

@@ -9,7 +9,7 @@ import (
 )
 
 // others returns the permission for another member's availability; one's own needs none.
-func (d *Desk) others(membershipID int64) identity.Permission {
+func (d *desk) others(membershipID int64) identity.Permission {
 	if membershipID != 0 && membershipID == d.membershipID {
 		return anyMember
 	}
@@ -17,7 +17,7 @@ func (d *Desk) others(membershipID int64) identity.Permission {
 }
 
 // Availability returns the membership with its availability; another member's needs memberships.update.
-func (d *Desk) Availability(ctx context.Context, membershipID int64) (identity.Membership, error) {
+func (d Members) Availability(ctx context.Context, membershipID int64) (identity.Membership, error) {
 	r, err := d.guard.Read(d.others(membershipID))
 	if err != nil {
 		return identity.Membership{}, err
@@ -26,8 +26,8 @@ func (d *Desk) Availability(ctx context.Context, membershipID int64) (identity.M
 }
 
 // SetAvailability changes when a member counts as online. Another member's needs memberships.update and, as in
-// [Desk.UpdateMember], everything that member holds.
-func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in identity.AvailabilityInput) (identity.Membership, error) {
+// [Members.Update], everything that member holds.
+func (d Members) SetAvailability(ctx context.Context, membershipID int64, in identity.AvailabilityInput) (identity.Membership, error) {
 	begin, err := d.guard.Write(d.others(membershipID))
 	if err != nil {
 		return identity.Membership{}, err
@@ -50,12 +50,16 @@ func (d *Desk) SetAvailability(ctx context.Context, membershipID int64, in ident
 				return err
 			}
 		}
+		old := m.Availability
 		in.Apply(&m.Availability)
 		m.UpdatedAt = d.svc.now()
 		if err := tx.Memberships().Update(ctx, &m); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
+		if err := d.svc.handOutTo(ctx, tx, d.scope.AccountID, m.UserID); err != nil {
+			return err
+		}
+		return d.emitChanged(ctx, tx, "membership.updated", m.ID, 0, ofAvailability(old, m.Availability))
 	})
 	return m, err
 }

@@ -84,7 +84,7 @@ func TestBacklogIntoConversation(t *testing.T) {
 	b := newBundle(t)
 	first := b.receive(opening())
 	b.clock.Add(time.Hour)
-	must(b.desk.UpdateConversation(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	before := b.conversation(first.ConversationID)
 	old := ledger.Incoming{
 		Message: message.Message{

@@ -30,13 +30,23 @@ type BlockedSender struct {
 // UniqueBlockedSender is the code of a store's Conflict fault for a duplicate (account, Key).
 const UniqueBlockedSender = "blocked_sender"
 
-func blockedSenderNoun() storage.Noun[BlockedSender] {
-	return storage.Noun[BlockedSender]{
-		Name: "blocked sender",
-		ID:   func(b *BlockedSender) *int64 { return &b.ID },
-		Unique: []storage.Unique[BlockedSender]{
-			{Code: UniqueBlockedSender, Fields: func(b *BlockedSender) []any { return []any{&b.Key} }},
+func blockedSenderNoun() storage.Declared[BlockedSender, BlockedSenderFilter] {
+	return storage.Declared[BlockedSender, BlockedSenderFilter]{
+		Noun: storage.Noun[BlockedSender]{
+			Name: "blocked sender",
+			ID:   func(t *BlockedSender) *int64 { return &t.ID },
+			Unique: []storage.Unique[BlockedSender]{
+				{Code: UniqueBlockedSender, Index: "key", Fields: func(t *BlockedSender) []any { return []any{&t.Key} }},
+			},
 		},
+		Key: "blocked_sender", Plural: "blocked_senders",
+		Columns: []storage.Column[BlockedSender]{
+			{Name: "sender", Field: func(t *BlockedSender) any { return &t.Sender }},
+			{Name: "sender_key", Field: func(t *BlockedSender) any { return &t.Key }},
+			{Name: "user_id", Field: func(t *BlockedSender) any { return &t.UserID }, Refers: "user"},
+			{Name: "created_at", Field: func(t *BlockedSender) any { return &t.CreatedAt }},
+		},
+		Where: func(f BlockedSenderFilter) []storage.Condition { return storage.AnyOf("sender_key", f.Keys) },
 	}
 }
 
@@ -97,18 +107,24 @@ func isSuffix(domain string) bool {
 	return official && suffix == domain
 }
 
-// BlockedSender returns a blocked sender. It needs customers.view.
-func (d *Desk) BlockedSender(ctx context.Context, id int64) (BlockedSender, error) {
+// BlockedSenders are the senders whose mail is filed as spam.
+type BlockedSenders struct{ *desk }
+
+// BlockedSenders returns the handle of blocked senders.
+func (d *Desk) BlockedSenders() BlockedSenders { return BlockedSenders{&d.desk} }
+
+// Get returns a blocked sender. It needs customers.view.
+func (d BlockedSenders) Get(ctx context.Context, id int64) (BlockedSender, error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return BlockedSender{}, err
 	}
-	return r.BlockedSenders().Get(ctx, id)
+	return blockedSenderNoun().Reader(r).Get(ctx, id)
 }
 
-// BlockedSenders lists the blocked senders, newest first. A non-empty address limits the list to those that block it. It
+// List lists the blocked senders, newest first. A non-empty address limits the list to those that block it. It
 // needs customers.view.
-func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.PageRequest) (storage.Page[BlockedSender], error) {
+func (d BlockedSenders) List(ctx context.Context, address string, req storage.PageRequest) (storage.Page[BlockedSender], error) {
 	var none storage.Page[BlockedSender]
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
@@ -121,13 +137,15 @@ func (d *Desk) BlockedSenders(ctx context.Context, address string, req storage.P
 		}
 	}
 	return storage.List(req, true, func(b BlockedSender) storage.Position { return storage.Position{ID: b.ID} },
-		func(seek storage.Seek) ([]BlockedSender, error) { return r.BlockedSenders().List(ctx, filter, seek) })
+		func(seek storage.Seek) ([]BlockedSender, error) {
+			return blockedSenderNoun().Reader(r).List(ctx, filter, seek)
+		})
 }
 
-// BlockSender files future mail of an address, or of a domain and its subdomains, as spam: it reopens nothing and joins only
+// Block files future mail of an address, or of a domain and its subdomains, as spam: it reopens nothing and joins only
 // spam conversations. The relevant address is the one that a message is filed under. It needs customers.update and all
 // mailboxes. Addresses of the account's mailboxes and members, and their domains, cannot be blocked.
-func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, error) {
+func (d BlockedSenders) Block(ctx context.Context, sender string) (BlockedSender, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return BlockedSender{}, err
@@ -145,7 +163,7 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 			return err
 		}
 		b.ID = 0 // the transaction may run fn again
-		if err := tx.BlockedSenders().Insert(ctx, &b); err != nil {
+		if err := blockedSenderNoun().Rows(tx).Insert(ctx, &b); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "blocked_sender.created", b.ID, 0)
@@ -154,7 +172,7 @@ func (d *Desk) BlockSender(ctx context.Context, sender string) (BlockedSender, e
 }
 
 // mayBlock returns a fault if the block would affect the account's own mail.
-func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
+func (d *desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 	if b.Blocks(ledger.UnknownSender) || b.Blocks(ErasedCustomer) {
 		return fault.Field("sender", "is the placeholder for mail without a sender")
 	}
@@ -186,8 +204,8 @@ func (d *Desk) mayBlock(ctx context.Context, tx Tx, b BlockedSender) error {
 	return nil
 }
 
-// UnblockSender stops filing a sender's mail as spam. Existing spam stays spam. It needs customers.update and all mailboxes.
-func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
+// Unblock stops filing a sender's mail as spam. Existing spam stays spam. It needs customers.update and all mailboxes.
+func (d BlockedSenders) Unblock(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return err
@@ -196,7 +214,7 @@ func (d *Desk) UnblockSender(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.BlockedSenders().Delete(ctx, id); err != nil {
+		if err := blockedSenderNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "blocked_sender.deleted", id, 0)
@@ -219,7 +237,7 @@ func (shared *filingTogether) blocked(ctx context.Context, tx Tx, f *filing) (Bl
 			}
 		}
 		slices.Sort(keys)
-		found, err := tx.BlockedSenders().List(ctx, BlockedSenderFilter{Keys: append(slices.Compact(keys), "")}, storage.Seek{Limit: storage.NoLimit})
+		found, err := blockedSenderNoun().Rows(tx).List(ctx, BlockedSenderFilter{Keys: append(slices.Compact(keys), "")}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return BlockedSender{}, err
 		}

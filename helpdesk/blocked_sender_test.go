@@ -20,7 +20,7 @@ import (
 func (b *bundle) blocks(senders ...string) {
 	b.t.Helper()
 	for _, s := range senders {
-		must(b.desk.BlockSender(b.ctx, s))(b.t)
+		must(b.desk.BlockedSenders().Block(b.ctx, s))(b.t)
 	}
 }
 
@@ -80,11 +80,11 @@ func TestBlockedSenders(t *testing.T) {
 			b := newBundle(t)
 			b.blocks(tt.blocked)
 			i := b.receive(tt.mail)
-			c := must(b.desk.Conversation(b.ctx, i.ConversationID))(t)
+			c := must(b.desk.Conversations().Get(b.ctx, i.ConversationID))(t)
 			if c.IsSpam() != tt.spam || (c.Status == helpdesk.StatusClosed) != tt.spam || c.AwaitingSince.IsZero() != tt.spam {
 				t.Errorf("spam since %v, %s, waits since %v", c.SpamAt, c.Status, c.AwaitingSince)
 			}
-			why := must(b.desk.ExplainThreading(b.ctx, c.ID, i.InteractionID))(t)
+			why := must(b.desk.Interactions().ExplainThreading(b.ctx, c.ID, i.InteractionID))(t)
 			if said := strings.Contains(strings.Join(why.Words, "\n"), "The sender is blocked"); said != tt.spam {
 				t.Errorf("said: %q", why.Words)
 			}
@@ -106,39 +106,39 @@ func TestBlockedAnswers(t *testing.T) {
 	}
 	b := newBundle(t)
 	first := b.receive(opening()).ConversationID
-	must(b.desk.UpdateConversation(b.ctx, first, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
-	before := must(b.desk.Conversation(b.ctx, first))(t)
+	must(b.desk.Conversations().Update(b.ctx, first, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	before := must(b.desk.Conversations().Get(b.ctx, first))(t)
 	b.blocks("example.com")
 	second := answer(b, "2")
 	if second.ConversationID == first {
 		t.Fatal("it came into a conversation that is no spam")
 	}
-	if diff := cmp.Diff(before, must(b.desk.Conversation(b.ctx, first))(t)); diff != "" {
+	if diff := cmp.Diff(before, must(b.desk.Conversations().Get(b.ctx, first))(t)); diff != "" {
 		t.Error(diff)
 	}
-	if c := must(b.desk.Conversation(b.ctx, second.ConversationID))(t); !c.IsSpam() || c.RefersTo != 0 {
+	if c := must(b.desk.Conversations().Get(b.ctx, second.ConversationID))(t); !c.IsSpam() || c.RefersTo != 0 {
 		t.Errorf("%+v", c)
 	}
-	words := strings.Join(must(b.desk.ExplainThreading(b.ctx, second.ConversationID, second.InteractionID))(t).Words, "\n")
+	words := strings.Join(must(b.desk.Interactions().ExplainThreading(b.ctx, second.ConversationID, second.InteractionID))(t).Words, "\n")
 	if !strings.Contains(words, "its sender is blocked, and the conversation is no spam") {
 		t.Error(words)
 	}
-	b.desk.UpdateConversation(b.ctx, first, helpdesk.ConversationUpdate{Spam: storage.Some(true)}) //nolint:errcheck // looked at below
+	b.desk.Conversations().Update(b.ctx, first, helpdesk.ConversationUpdate{Spam: storage.Some(true)}) //nolint:errcheck // looked at below
 	third := answer(b, "3")
-	c := must(b.desk.Conversation(b.ctx, third.ConversationID))(t)
+	c := must(b.desk.Conversations().Get(b.ctx, third.ConversationID))(t)
 	if third.ConversationID != second.ConversationID && third.ConversationID != first || !c.IsSpam() || c.Status != helpdesk.StatusClosed || c.Preview == "" {
 		t.Errorf("in %d: %+v", third.ConversationID, c)
 	}
-	list := must(b.desk.BlockedSenders(b.ctx, "ada@mail.example.com", storage.PageRequest{}))(t).Items
+	list := must(b.desk.BlockedSenders().List(b.ctx, "ada@mail.example.com", storage.PageRequest{}))(t).Items
 	if len(list) != 1 || list[0].Sender != "example.com" {
 		t.Fatalf("%+v", list)
 	}
-	if err := b.desk.UnblockSender(b.ctx, list[0].ID); err != nil {
+	if err := b.desk.BlockedSenders().Unblock(b.ctx, list[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	m := opening()
 	m.MessageID, m.Subject = "4@example.com", "Something else"
-	if c := must(b.desk.Conversation(b.ctx, b.receive(m).ConversationID))(t); c.IsSpam() {
+	if c := must(b.desk.Conversations().Get(b.ctx, b.receive(m).ConversationID))(t); c.IsSpam() {
 		t.Error("unblocked, it is spam")
 	}
 }
@@ -158,15 +158,15 @@ func TestBlockSenderProblems(t *testing.T) {
 		owner.Email: "is the address of a member, or the domain of one", domain: "",
 		b.mailbox.Email: "is the address of a mailbox of this account", ledger.UnknownSender: "is the placeholder for mail without a sender", "mail.invalid": "is the placeholder for mail without a sender",
 	} {
-		_, err := b.desk.BlockSender(b.ctx, sender)
+		_, err := b.desk.BlockedSenders().Block(b.ctx, sender)
 		got := fieldsOf(err)["sender"]
 		if len(got) != 1 || want != "" && !strings.Contains(got[0], want) && want != "is taken" {
 			t.Errorf("%q: %v", sender, err)
 		}
 	}
 	for what, d := range map[string]*helpdesk.Desk{"a collaborator": b.member(identity.RoleCollaborator)} {
-		_, err := d.BlockSender(b.ctx, "eve@example.net")
-		if !errors.Is(err, helpdesk.ErrForbidden) || !errors.Is(d.UnblockSender(b.ctx, 1), helpdesk.ErrForbidden) {
+		_, err := d.BlockedSenders().Block(b.ctx, "eve@example.net")
+		if !errors.Is(err, helpdesk.ErrForbidden) || !errors.Is(d.BlockedSenders().Unblock(b.ctx, 1), helpdesk.ErrForbidden) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestBlockSenderProblems(t *testing.T) {
 func TestSpam(t *testing.T) {
 	t.Parallel()
 	update := func(b *bundle, id int64, in helpdesk.ConversationUpdate) {
-		must(b.desk.UpdateConversation(b.ctx, id, in))(b.t)
+		must(b.desk.Conversations().Update(b.ctx, id, in))(b.t)
 	}
 	for name, tt := range map[string]struct {
 		act    func(b *bundle, id int64)
@@ -196,7 +196,7 @@ func TestSpam(t *testing.T) {
 		"an answer that does not arrive": {func(b *bundle, id int64) {
 			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), sending.Failed)
 		}, true, helpdesk.StatusClosed, false},
-		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: "x"}) }, true, helpdesk.StatusClosed, true},
+		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: storage.Some("x")}) }, true, helpdesk.StatusClosed, true},
 		"closing it": {func(b *bundle, id int64) {
 			update(b, id, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)})
 		}, true, helpdesk.StatusClosed, true},
@@ -208,12 +208,12 @@ func TestSpam(t *testing.T) {
 			update(b, id, helpdesk.ConversationUpdate{Spam: storage.Some(false), Status: storage.Some(helpdesk.StatusClosed)})
 		}, false, helpdesk.StatusClosed, true},
 		"in bulk": {func(b *bundle, id int64) {
-			must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Spam: storage.Some(false)}))(b.t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Spam: storage.Some(false)}))(b.t)
 		}, false, helpdesk.StatusPosted, true},
 		"one who waits is merged into it": {func(b *bundle, id int64) {
 			m := opening()
 			m.MessageID = "3@example.com"
-			must(b.desk.MergeConversation(b.ctx, b.receive(m).ConversationID, id))(b.t)
+			must(b.desk.Conversations().Merge(b.ctx, b.receive(m).ConversationID, id))(b.t)
 		}, true, helpdesk.StatusClosed, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -222,18 +222,18 @@ func TestSpam(t *testing.T) {
 			id := b.receive(opening()).ConversationID
 			b.snoozed(id)
 			update(b, id, helpdesk.ConversationUpdate{Spam: storage.Some(true)})
-			if c := must(b.desk.Conversation(b.ctx, id))(t); !c.SnoozedUntil.IsZero() || !c.IsSpam() {
+			if c := must(b.desk.Conversations().Get(b.ctx, id))(t); !c.SnoozedUntil.IsZero() || !c.IsSpam() {
 				t.Errorf("%+v", c)
 			}
 			tt.act(b, id)
-			c := must(b.desk.Conversation(b.ctx, id))(t)
+			c := must(b.desk.Conversations().Get(b.ctx, id))(t)
 			if c.IsSpam() != tt.spam || c.Status != tt.status || c.AwaitingSince.IsZero() == tt.waits {
 				t.Errorf("spam since %v, %s, waits since %v", c.SpamAt, c.Status, c.AwaitingSince)
 			}
 			if cleared := slices.Contains(b.kinds("conversation."), "conversation.cleared_spam"); cleared == tt.spam {
 				t.Errorf("events %v", b.kinds("conversation."))
 			}
-			counts := must(b.desk.Counts(b.ctx))(t)
+			counts := must(b.desk.Conversations().Counts(b.ctx))(t)
 			if (counts.Spam == 1) != tt.spam || (counts.Open == 1) != tt.status.Open() {
 				t.Errorf("%+v", counts)
 			}
@@ -246,7 +246,7 @@ func TestSpam(t *testing.T) {
 	}
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	_, err := b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Spam: storage.Some(true), Status: storage.Some(helpdesk.StatusPosted)})
+	_, err := b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Spam: storage.Some(true), Status: storage.Some(helpdesk.StatusPosted)})
 	if len(fieldsOf(err)["status"]) != 1 {
 		t.Error(err)
 	}
@@ -258,7 +258,7 @@ func TestSpamByMistake(t *testing.T) {
 	b := newBundle(t)
 	b.blocks("example.com")
 	i := b.receive(opening())
-	c := must(b.desk.UpdateConversation(b.ctx, i.ConversationID, helpdesk.ConversationUpdate{Spam: storage.Some(false)}))(t)
+	c := must(b.desk.Conversations().Update(b.ctx, i.ConversationID, helpdesk.ConversationUpdate{Spam: storage.Some(false)}))(t)
 	if c.Status != helpdesk.StatusPosted || c.AwaitingSince.IsZero() {
 		t.Errorf("%s, waits since %v", c.Status, c.AwaitingSince)
 	}

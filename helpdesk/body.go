@@ -45,11 +45,11 @@ func (i Interaction) answers() bool {
 	return len(i.References) > 0 || i.Type != TypeCustomer && !i.IsStarter || answerSubject.MatchString(i.Subject)
 }
 
-// ShowBodies prepares bodies for display, with one query for the attachments that they show. It needs interactions.view.
+// Show prepares bodies for display, with one query for the attachments that they show. It needs interactions.view.
 //
-// [Desk.CreateInteraction] and [Desk.UpdateInteraction] accept such a body again: blocked images get their address back. The
+// [Interactions.Create] and [Interactions.Update] accept such a body again: blocked images get their address back. The
 // caller has to convert the URLs from BodyView.AttachmentURL and ProxyURL to [AttachmentSource] and [RemoteAddress].
-func (d *Desk) ShowBodies(ctx context.Context, list []Interaction, v BodyView) ([]ShownBody, error) {
+func (d Interactions) Show(ctx context.Context, list []Interaction, v BodyView) ([]ShownBody, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err

@@ -241,7 +241,7 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []s
 		if !gone {
 			continue
 		}
-		there, err := tx.SuppressionsByKey(ctx, []string{d.AddressKey})
+		there, err := suppressionsOf(ctx, suppressionNoun().Rows(tx), []string{d.AddressKey})
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func (f *filing) suppress(ctx context.Context, tx Tx, i Interaction, bounced []s
 			Email: d.Address, Key: d.AddressKey, Reason: sending.SuppressedBounce, InteractionID: i.ID, CreatedAt: f.now,
 			Detail: plain.Cut(strings.TrimSpace(d.EnhancedCode+" "+d.Response), 500),
 		}
-		if err := tx.Suppressions().Insert(ctx, &s); err != nil {
+		if err := suppressionNoun().Rows(tx).Insert(ctx, &s); err != nil {
 			return err
 		}
 		event := storage.Event{Type: "suppression.created", Subject: s.ID, Data: eventData(s.ID), Time: f.now}

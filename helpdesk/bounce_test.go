@@ -62,7 +62,7 @@ func TestBounces(t *testing.T) {
 			}
 			i := b.answer(id, helpdesk.InteractionInput{Cc: cc})
 			report(b, begin(b, i.ID), sending.Sent)
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			before := len(b.interactions(id))
 			row := b.receive(reportOf(i.MessageID, test.recipients...))
 			d := b.deliveries(i.ID)
@@ -72,7 +72,7 @@ func TestBounces(t *testing.T) {
 			if len(b.interactions(id)) != before || (row.ConversationID != id) != test.own || row.State != ledger.Filed {
 				t.Errorf("the report is %+v", row)
 			}
-			listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
+			listed := must(b.desk.Suppressions().List(b.ctx, storage.PageRequest{}))(t).Items
 			if (len(listed) == 1) != test.suppressed || len(listed) == 1 && (listed[0].Key != "ada@example.com" || listed[0].InteractionID != i.ID || listed[0].UserID != 0) {
 				t.Errorf("suppressed are %+v", listed)
 			}
@@ -99,7 +99,7 @@ func TestForgedBounces(t *testing.T) {
 	if d := b.deliveries(i.ID)[0]; d.State != sending.Sent {
 		t.Errorf("the delivery is %+v", d)
 	}
-	if listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items; len(listed) != 0 {
+	if listed := must(b.desk.Suppressions().List(b.ctx, storage.PageRequest{}))(t).Items; len(listed) != 0 {
 		t.Errorf("suppressed are %+v", listed)
 	}
 }
@@ -107,7 +107,7 @@ func TestForgedBounces(t *testing.T) {
 // tagging makes the mailbox one that takes tagged addresses.
 func tagging(b *bundle) {
 	b.t.Helper()
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(b.t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(b.t)
 }
 
 // A report that came to the address which names a delivery is about that and no other, whatever else it names; only this
@@ -157,7 +157,7 @@ func TestBouncesByReturnPath(t *testing.T) {
 				if d[0].State != test.state || d[1].State != sending.Sent || row.ConversationID != id {
 					t.Errorf("%+v, and the report is %+v", d, row)
 				}
-				listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
+				listed := must(b.desk.Suppressions().List(b.ctx, storage.PageRequest{}))(t).Items
 				if (len(listed) == 1) != test.suppressed || len(listed) == 1 && listed[0].Key != "ada@example.com" {
 					t.Errorf("suppressed are %+v", listed)
 				}
@@ -188,7 +188,7 @@ func TestReportsThatPeopleSee(t *testing.T) {
 			id := b.receive(opening()).ConversationID
 			i := b.answer(id, helpdesk.InteractionInput{})
 			report(b, begin(b, i.ID), sending.Sent)
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			m := reportOf(i.MessageID, bounced("ada@example.com", "5.1.1", "no"))
 			m.AutoSubmitted = false
 			test.change(&m)
@@ -213,11 +213,11 @@ func TestReportsThatPeopleSee(t *testing.T) {
 			if len(all) != 3 || row.InteractionID != last.ID || !last.AutoSubmitted || last.Threading.Rule != helpdesk.RuleReport || last.Threading.Matched != i.MessageID {
 				t.Fatalf("it is %+v: %+v", row, last)
 			}
-			why := must(b.desk.ExplainThreading(b.ctx, id, last.ID))(t)
+			why := must(b.desk.Interactions().ExplainThreading(b.ctx, id, last.ID))(t)
 			if !strings.Contains(strings.Join(why.Words, " "), "report about the answer") {
 				t.Errorf("the explanation is %q", why.Words)
 			}
-			if again := must(b.desk.Rethread(b.ctx, id, last.ID))(t); again.ConversationID != id {
+			if again := must(b.desk.Interactions().Rethread(b.ctx, id, last.ID))(t); again.ConversationID != id {
 				t.Errorf("threaded once more it is %+v", again)
 			}
 			// The daemon did not become a participant who can join by a Message-ID.
@@ -272,7 +272,7 @@ func TestBouncesByReplyToken(t *testing.T) {
 		}
 	}
 	// carol was one of several, and anybody among them has the token; ada was alone once.
-	listed := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items
+	listed := must(b.desk.Suppressions().List(b.ctx, storage.PageRequest{}))(t).Items
 	if len(listed) != 1 || listed[0].Key != "ada@example.com" {
 		t.Errorf("suppressed are %+v", listed)
 	}
@@ -308,7 +308,7 @@ func TestDeliveryReports(t *testing.T) {
 			if d := b.deliveries(i.ID)[0]; d.State != tt.want {
 				t.Errorf("the delivery is %s, want %s", d.State, tt.want)
 			}
-			page := must(b.desk.Events(b.ctx, subscription.EventQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t)
+			page := must(b.desk.Events().List(b.ctx, subscription.EventQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t)
 			events := 0
 			for _, e := range page.Items {
 				if e.Type == "interaction.delivery_delivered" {

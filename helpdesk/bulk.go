@@ -20,12 +20,13 @@ type BulkUpdate struct {
 	SnoozedUntil storage.Opt[time.Time]
 	Priority     storage.Opt[Priority]
 	Spam         storage.Opt[bool] // as in [ConversationUpdate]
+	Fields       FieldTexts
 }
 
-// UpdateConversations changes at most 100 conversations, all or none, and returns them by id. An id that the member does not
+// UpdateAll changes at most 100 conversations, all or none, and returns them by id. An id that the member does not
 // reach is a NotFound fault whose fields name it. It needs conversations.update, and conversations.assign to set UserID or
 // TeamID.
-func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
+func (d Conversations) UpdateAll(ctx context.Context, ids []int64, in BulkUpdate) ([]Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return nil, err
@@ -43,6 +44,9 @@ func (d *Desk) UpdateConversations(ctx context.Context, ids []int64, in BulkUpda
 		changed, err = d.updateAll(ctx, tx, ids, in)
 		return err
 	})
+	if err == nil {
+		d.afterHandOut(ctx, storage.Pointers(changed)...)
+	}
 	return changed, err
 }
 
@@ -67,7 +71,7 @@ func checkBulk(problems *fault.Collector, ids []int64) {
 	problems.Check(len(ids) <= MaxBulk, "conversations", "has more than 100 ids")
 }
 
-func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate) ([]Conversation, error) {
+func (d *desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate) ([]Conversation, error) {
 	all, err := lockAll(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -91,7 +95,7 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 	}
 	var events []storage.Event
 	var told []occurrence
-	var spam []Conversation
+	var spam, closed []Conversation
 	now := d.svc.now()
 	for i := range all {
 		c := &all[i]
@@ -109,14 +113,23 @@ func (d *Desk) updateAll(ctx context.Context, tx Tx, ids []int64, in BulkUpdate)
 		if madeSpam(old, *c) {
 			spam = append(spam, *c)
 		}
+		if old.Status != c.Status {
+			closed = append(closed, *c)
+		}
 	}
 	if err := tx.Conversations().Update(ctx, storage.Pointers(all)...); err != nil {
+		return nil, err
+	}
+	if err := setFields(ctx, tx, FieldOfConversation, sortedSet(ids), in.Fields); err != nil {
+		return nil, err
+	}
+	if err := closable(ctx, tx.Reader(), closed); err != nil {
 		return nil, err
 	}
 	if err := d.returnAll(ctx, tx, ReturnedBySpam, spam...); err != nil {
 		return nil, err
 	}
-	if err := d.svc.tell(ctx, tx, d.scope.AccountID, told...); err != nil {
+	if err := d.svc.notifyAfterCommit(ctx, tx, d.scope.AccountID, told...); err != nil {
 		return nil, err
 	}
 	return all, tx.Emit(ctx, events...)

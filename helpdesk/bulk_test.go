@@ -18,8 +18,8 @@ func TestBulkUpdate(t *testing.T) {
 	x, y := b.begin("x", helpdesk.StatusPosted, storage.Opt[int64]{}), b.begin("y", helpdesk.StatusPending, storage.Some(b.owner.ID))
 	tag := b.tag("t")
 	agent := b.member(identity.RoleAgent)
-	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
-	got := must(agent.UpdateConversations(b.ctx, []int64{y, x, y}, helpdesk.BulkUpdate{
+	other := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
+	got := must(agent.Conversations().UpdateAll(b.ctx, []int64{y, x, y}, helpdesk.BulkUpdate{
 		Status: storage.Some(helpdesk.StatusClosed), UserID: storage.Some(agent.UserID()), MailboxID: storage.Some(other.ID),
 		TagIDs: storage.Some([]int64{tag}),
 	}))(t)
@@ -32,7 +32,7 @@ func TestBulkUpdate(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	must(agent.UpdateConversations(b.ctx, []int64{x}, helpdesk.BulkUpdate{UserID: storage.Null[int64](), TagIDs: storage.Null[[]int64]()}))(t)
+	must(agent.Conversations().UpdateAll(b.ctx, []int64{x}, helpdesk.BulkUpdate{UserID: storage.Null[int64](), TagIDs: storage.Null[[]int64]()}))(t)
 	if c := b.conversation(x); c.UserID != 0 || c.Status != helpdesk.StatusClosed || b.tagsOf(x) != "" || b.tagsOf(y) != "t" {
 		t.Errorf("%+v with tags %q", c, b.tagsOf(x))
 	}
@@ -45,7 +45,7 @@ func TestBulkUpdateIsAllOrNone(t *testing.T) {
 	x := b.begin("x", helpdesk.StatusPosted, storage.Opt[int64]{})
 	before := b.conversation(x)
 	closed := storage.Some(helpdesk.StatusClosed)
-	_, err := b.desk.UpdateConversations(b.ctx, []int64{x, 999}, helpdesk.BulkUpdate{Status: closed})
+	_, err := b.desk.Conversations().UpdateAll(b.ctx, []int64{x, 999}, helpdesk.BulkUpdate{Status: closed})
 	want := fault.Fields{"conversations[1]": {"there is no conversation 999"}}
 	if diff := cmp.Diff(want, fieldsOf(err)); diff != "" || !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Error(err, diff)
@@ -54,14 +54,14 @@ func TestBulkUpdateIsAllOrNone(t *testing.T) {
 		"user": {Status: closed, UserID: storage.Some[int64](999)}, "mailbox": {Status: closed, MailboxID: storage.Some[int64](999)},
 		"tag": {Status: closed, TagIDs: storage.Some([]int64{999})},
 	} {
-		if _, err := b.desk.UpdateConversations(b.ctx, []int64{x}, in); !errors.Is(err, helpdesk.ErrNotFound) {
+		if _, err := b.desk.Conversations().UpdateAll(b.ctx, []int64{x}, in); !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("an absent %s: %v", name, err)
 		}
 	}
 	if diff := cmp.Diff(before, b.conversation(x)); diff != "" {
 		t.Error(diff)
 	}
-	_, err = b.desk.UpdateConversations(b.ctx, make([]int64, 101), helpdesk.BulkUpdate{
+	_, err = b.desk.Conversations().UpdateAll(b.ctx, make([]int64, 101), helpdesk.BulkUpdate{
 		Status: storage.Some(helpdesk.Status("open")), MailboxID: storage.Null[int64](), TagIDs: storage.Some(make([]int64, 101)),
 	})
 	want = fault.Fields{

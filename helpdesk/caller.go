@@ -9,6 +9,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
 )
@@ -31,10 +32,18 @@ func (c Caller) UserID() int64 { return c.userID }
 // TokenID returns the access token that the caller used, or 0 if none.
 func (c Caller) TokenID() int64 { return c.tokenID }
 
+// actor returns the actor of the caller's changes: the access token of a program. It is zero for people, whom events name.
+func (c Caller) actor() subscription.Actor {
+	if c.tokenID == 0 || c.session {
+		return subscription.Actor{}
+	}
+	return subscription.Actor{Type: subscription.ActorToken, ID: c.tokenID}
+}
+
 // As returns a caller for a user without any check, for applications that authenticate users themselves.
 func (s *Service) As(userID int64) Caller { return Caller{userID: userID} }
 
-// AsSignedIn returns a caller for a user who has signed in with [Service.SignIn], without any check. It is for pages that
+// AsSignedIn returns a caller for a user who has signed in with [SignIn.WithPassword], without any check. It is for pages that
 // keep their own session. Unlike [Service.As], it is subject to an account's second-factor requirement, see [Service.Desk].
 func (s *Service) AsSignedIn(userID int64) Caller { return Caller{userID: userID, signed: true} }
 
@@ -61,26 +70,32 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Caller, erro
 	return Caller{userID: token.UserID, tokenID: token.ID, scopes: token.Scopes, session: token.Session, expires: token.ExpiresAt, factors: token.Factors}, nil
 }
 
-// SignIn returns the user with this address and password. Every failure is the same Unauthenticated fault and takes equally
+// SignIn has the ways by which people sign in: a password, a provider, a passkey or an invitation, and their sessions.
+type SignIn struct{ svc *Service }
+
+// SignIn returns the handle of sign-in.
+func (s *Service) SignIn() SignIn { return SignIn{s} }
+
+// WithPassword returns the user with this address and password. Every failure is the same Unauthenticated fault and takes equally
 // long, with two exceptions that require the right password: a disabled user gets code user_disabled, and a user with a
 // second factor gets code second_factor_required, see [SecondStep]. After several wrong passwords, the next attempt returns
 // a RateLimited fault that contains the waiting time. Attempts are counted per client address, see [Service.From]. Attempts
 // from other addresses do not block an address that the user has signed in from before.
-func (s *Service) SignIn(ctx context.Context, email, password string) (Caller, error) {
-	user, err := s.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
+func (s SignIn) WithPassword(ctx context.Context, email, password string) (Caller, error) {
+	user, err := s.svc.cfg.Store.UserByEmail(ctx, mailaddr.Key(email))
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return Caller{}, err
 	}
-	if err := s.prove(ctx, user, email, password); err != nil {
+	if err := s.svc.prove(ctx, user, email, password); err != nil {
 		return Caller{}, err
 	}
 	if user.Disabled() { // the right password was given, so this leaks nothing
 		return Caller{}, disabledUser()
 	}
 	if user.HasSecondFactor() {
-		return Caller{}, s.needsCode(ctx, user)
+		return Caller{}, s.svc.needsCode(ctx, user)
 	}
-	return s.AsSignedIn(user.ID), nil
+	return s.svc.AsSignedIn(user.ID), nil
 }
 
 // prove checks the password given for an address. The zero user stands for an unknown address.
@@ -134,10 +149,10 @@ func (s *Service) Desk(ctx context.Context, c Caller, accountID int64) (*Desk, e
 		scope.Mailboxes = slices.Clone(grant.Membership.MailboxIDs)
 	}
 	allows := func(p identity.Permission) bool { return p == anyMember || held.Has(p) }
-	return &Desk{
-		svc: s, guard: s.member(scope, c.tokenID, allows), scope: scope, userID: c.userID, caller: c,
+	return &Desk{desk{
+		svc: s, guard: s.member(scope, c, allows), scope: scope, userID: c.userID, caller: c,
 		membershipID: grant.Membership.ID, permissions: held,
-	}, nil
+	}}, nil
 }
 
 // held returns the union of the roles' permissions, narrowed to scopes if there are any.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -42,6 +43,10 @@ type Conversation struct {
 	AwaitingSince   time.Time // time of the first customer message not yet answered
 	SpamAt          time.Time // since when it is spam, and therefore closed; zero: not spam
 	SnoozedUntil    time.Time // snoozed until then, or until the customer writes; zero: not snoozed
+	SLAID           int64     // the SLA that it is under; 0: none
+	SLATrack        string    // what is known for its targets, see [Conversation.Targets]
+	DueAt           time.Time // when the next target is due; zero: none is, or time stands still
+	SoonAt          time.Time // since when DueAt is soon
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -71,11 +76,13 @@ type ConversationFilter struct {
 	Statuses     []Status
 	MailboxID    int64
 	CustomerID   int64
+	CompanyID    int64              // of a customer of this company
 	UserID       storage.Opt[int64] // null: none
 	TeamID       storage.Opt[int64] // null: none
 	UpdatedSince time.Time
 	Terms        []SearchTerm      // all of them, see [SearchIndex]
 	TagIDs       []int64           // any of these
+	Fields       []FieldMatch      // all of these
 	Audience     []string          // with an [Interaction.Audience] that has any of these
 	Awaiting     storage.Opt[bool] // whether a customer is waiting; null is absent
 	DraftBy      int64             // has a draft by this user
@@ -83,6 +90,18 @@ type ConversationFilter struct {
 	Snoozed      storage.Opt[bool] // whether it is snoozed; null is absent
 	Priorities   []Priority        // any of these
 	Spam         storage.Opt[bool] // whether it is spam; null is absent
+	Due          DueRange
+
+	CreatedBefore time.Time
+	Attached      bool                 // has a file, not one that a message shows, in an interaction that is no draft
+	Also          []ConversationFilter // each of them selects it, too
+	Except        []ConversationFilter // none of them selects it
+}
+
+// DueRange selects conversations by when something is due. The zero value selects all.
+type DueRange struct {
+	From, Before time.Time
+	Soon         time.Time // only if it is soon at that time; zero: all
 }
 
 // ConversationOrder narrows a list of conversations and orders it.
@@ -100,6 +119,7 @@ const (
 	ByUpdated  ConversationSort = "updated_at"
 	ByNumber   ConversationSort = "number"
 	ByAwaiting ConversationSort = "customer_awaiting_reply_since" // conversations that await no reply sort as 1970
+	ByDue      ConversationSort = "due_at"                        // those of which nothing is due sort as the end of 9999
 )
 
 // SortKey returns the conversation's key in an order, see [storage.Position].
@@ -114,10 +134,18 @@ func (c Conversation) SortKey(s ConversationSort) int64 {
 			return 0
 		}
 		return c.AwaitingSince.UnixMicro()
+	case ByDue:
+		if c.DueAt.UnixMicro() <= 0 {
+			return neverDue
+		}
+		return c.DueAt.UnixMicro()
 	default:
 		return c.CreatedAt.UnixMicro()
 	}
 }
+
+// neverDue is the end of 9999.
+const neverDue = 253402300799000000
 
 // channelEmail is the only channel.
 const channelEmail = "email"
@@ -133,11 +161,12 @@ type ConversationInput struct {
 	Priority     Priority           // "" means normal
 	Subject      string             // at most 998 characters
 	Interactions []InteractionInput // in order; at most 100
+	Fields       FieldTexts
 }
 
 // ConversationUpdate changes a conversation. Absent fields are unchanged.
 type ConversationUpdate struct {
-	Subject   string // required; an empty one stays empty
+	Subject   storage.Opt[string] // null: an empty one
 	MailboxID storage.Opt[int64]
 	UserID    storage.Opt[int64] // null: none
 	TeamID    storage.Opt[int64] // null: none
@@ -148,7 +177,10 @@ type ConversationUpdate struct {
 	Priority     storage.Opt[Priority]
 	// Spam true closes the conversation and keeps it closed even if the customer writes. Spam false opens it, unless Status is
 	// given. Opening a spam conversation also clears Spam.
-	Spam storage.Opt[bool]
+	Spam   storage.Opt[bool]
+	Fields FieldTexts
+
+	unasked bool // closing needs no fields
 }
 
 func (s Status) valid() bool {
@@ -159,10 +191,16 @@ func (s Status) valid() bool {
 	return false
 }
 
-// CreateConversation starts a conversation with a customer. If no customer has the address, it creates one. Posted user
+// Conversations are the conversations that the member reaches, with their tags, followers and marks.
+type Conversations struct{ *desk }
+
+// Conversations returns the handle of conversations.
+func (d *Desk) Conversations() Conversations { return Conversations{&d.desk} }
+
+// Create starts a conversation with a customer. If no customer has the address, it creates one. Posted user
 // interactions are sent. It needs conversations.create, the permissions of the interactions, and conversations.assign to set
-// UserID or TeamID.
-func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Conversation, error) {
+// UserID or TeamID. A closed one needs the fields that are required to close.
+func (d Conversations) Create(ctx context.Context, in ConversationInput) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsCreate)
 	if err != nil {
 		return Conversation{}, err
@@ -194,6 +232,9 @@ func (d *Desk) CreateConversation(ctx context.Context, in ConversationInput) (Co
 			return err
 		})
 	}, UniqueCustomerEmail)
+	if err == nil {
+		d.afterHandOut(ctx, &c)
+	}
 	return c, err
 }
 
@@ -223,7 +264,7 @@ func (in *ConversationInput) validate() (address, name string, err error) {
 	return address, name, problems.Err()
 }
 
-func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address, name string, prepared []preparedInteraction) (Conversation, error) {
+func (d *desk) create(ctx context.Context, tx Tx, in ConversationInput, address, name string, prepared []preparedInteraction) (Conversation, error) {
 	mailbox, err := d.chooseMailbox(ctx, tx, in.MailboxID)
 	if err != nil {
 		return Conversation{}, err
@@ -237,6 +278,9 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if err != nil {
 		return Conversation{}, err
 	}
+	if d.userID == 0 { // in the portal
+		tx = actAs(tx, subscription.Actor{Type: subscription.ActorCustomer, ID: customer.ID})
+	}
 	if created {
 		if err := d.emit(ctx, tx, "customer.created", customer.ID, 0); err != nil {
 			return Conversation{}, err
@@ -249,6 +293,12 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 		return Conversation{}, err
 	}
 	if err := tx.AddParticipants(ctx, c.ID, []string{email.Key}); err != nil {
+		return Conversation{}, err
+	}
+	if err := setFields(ctx, tx, FieldOfConversation, []int64{c.ID}, in.Fields); err != nil {
+		return Conversation{}, err
+	}
+	if err := closable(ctx, tx.Reader(), []Conversation{c}); err != nil {
 		return Conversation{}, err
 	}
 	if err := d.emit(ctx, tx, "conversation.created", c.ID, c.MailboxID); err != nil {
@@ -265,7 +315,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 	if err := d.tellBegun(ctx, tx, c, said); err != nil {
 		return Conversation{}, err
 	}
-	index.begin(c.ID)
+	index.addConversation(c.ID)
 	if err := index.add(ctx, tx, c, said...); err != nil {
 		return Conversation{}, err
 	}
@@ -280,7 +330,7 @@ func (d *Desk) create(ctx context.Context, tx Tx, in ConversationInput, address,
 
 // chooseMailbox returns the requested mailbox, or the account's default. A member who does not reach the default gets the
 // oldest mailbox that they do.
-func (d *Desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
+func (d *desk) chooseMailbox(ctx context.Context, tx Tx, id int64) (Mailbox, error) {
 	if id != 0 {
 		return tx.Mailboxes().Get(ctx, id)
 	}
@@ -326,8 +376,8 @@ func checkUser(ctx context.Context, r Reader, userID int64) error {
 	return nil
 }
 
-// Conversation returns a conversation. It needs conversations.view.
-func (d *Desk) Conversation(ctx context.Context, id int64) (Conversation, error) {
+// Get returns a conversation. It needs conversations.view.
+func (d Conversations) Get(ctx context.Context, id int64) (Conversation, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Conversation{}, err
@@ -340,6 +390,7 @@ type ConversationQuery struct {
 	Statuses   []Status // any of these; empty: all
 	MailboxID  int64    // 0: all
 	CustomerID int64    // 0: all
+	CompanyID  int64    // of a customer of this company; 0: all
 	// UserID is the assigned user. Null means no user, and no team unless TeamID is given.
 	UserID       storage.Opt[int64]
 	TeamID       storage.Opt[int64] // null: none
@@ -347,10 +398,12 @@ type ConversationQuery struct {
 	Sort         ConversationSort // "": ByCreated
 	Ascending    bool             // newest or largest first otherwise
 	// Query consists of words that must all occur in the subject, the messages, the notes or the customer's names, company,
-	// addresses and phones. Empty selects all conversations. Case and accents are ignored, and the last word may be a prefix.
-	// Only the first 16 words count. A query without any letter, digit or sign matches nothing.
+	// addresses and phones, and of conditions, see [search.Parse]. Empty selects all conversations. Case and accents are
+	// ignored, and the last word may be a prefix. Only the first 16 words count. A query without any letter, digit or sign matches
+	// nothing. The words of a phrase must all occur, too; only [Conversations.Search] checks that they follow one another.
 	Query  string
-	TagIDs []int64 // any of these; empty: all
+	Zone   *time.Location // of the days in Query; nil: UTC
+	TagIDs []int64        // any of these; empty: all
 	// Awaiting selects by whether a customer is waiting for a reply; absent or null selects all. In ascending ByAwaiting order,
 	// the longest wait comes first.
 	Awaiting    storage.Opt[bool]
@@ -359,78 +412,64 @@ type ConversationQuery struct {
 	Snoozed     storage.Opt[bool] // whether it is snoozed; absent or null: all
 	Priorities  []Priority        // any of these; empty: all
 	Spam        storage.Opt[bool] // whether it is spam; absent or null: all
+	Fields      FieldQueries      // values of fields
+	Due         Due               // when something is due; "": all
 	// ViewID names a view that supplies the filters and the order that are not given here; 0: none.
 	ViewID int64
+
+	matched []FieldMatch // Fields, once they are checked
+	due     DueRange     // Due, at the time of the list
 }
 
-// Conversations lists the conversations that the member reaches, newest first unless the query orders otherwise. It needs
-// conversations.view, views.view to apply a view, and interactions.view to search for words. A mailbox, customer, user,
+// List lists the conversations that the member reaches, newest first unless the query orders otherwise. It needs
+// conversations.view, views.view to apply a view, and interactions.view to search for words. A mailbox, customer, company, user,
 // team, tag or view outside the member's reach is a NotFound fault; if only the view's filter names it, the list is empty.
-func (d *Desk) Conversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
+func (d Conversations) List(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[Conversation], error) {
 	list := func(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]Conversation, error) {
 		return r.Conversations().List(ctx, o, seek)
 	}
-	return listOf(ctx, d, q, req, list, func(c Conversation) Conversation { return c })
+	return listOf(ctx, d.desk, q, req, list, func(c Conversation) Conversation { return c })
 }
 
 // listOf reads a page of what list returns of conversations.
 func listOf[T any](
-	ctx context.Context, d *Desk, q ConversationQuery, req storage.PageRequest,
+	ctx context.Context, d *desk, q ConversationQuery, req storage.PageRequest,
 	list func(context.Context, Reader, ConversationOrder, storage.Seek) ([]T, error), of func(T) Conversation,
 ) (storage.Page[T], error) {
-	var none storage.Page[T]
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
-		return none, err
+		return storage.Page[T]{}, err
 	}
-	if q.ViewID != 0 {
-		if r, err = d.guard.Read(identity.ViewsView); err != nil {
-			return none, err
-		}
+	in, err := d.inquire(ctx, r, q)
+	if err != nil || in.nothing {
+		return storage.Page[T]{}, err
 	}
-	var problems fault.Collector
-	if q.check(&problems, ""); problems.Err() != nil {
-		return none, problems.Err()
-	}
-	if err := q.references(ctx, r); err != nil {
-		return none, err
-	}
-	if q.ViewID != 0 {
-		view, err := r.Views().Get(ctx, q.ViewID)
-		if err != nil {
-			return none, err
-		}
-		saved, _ := view.Filter.Query(d.userID) // validated before it was saved
-		q.inherit(saved)
-	}
-	if q.Sort == "" {
-		q.Sort = ByCreated
-	}
-	if q.Query != "" { // it searches texts and customers
-		if r, err = d.guard.Read(identity.InteractionsView); err != nil {
-			return none, err
-		}
-	}
-	terms, possible := queryTerms(q.Query)
-	if !possible {
-		return none, nil
-	}
-	filter := q.filter()
-	filter.Terms = terms
-	position := func(t T) storage.Position { return storage.Position{Key: of(t).SortKey(q.Sort), ID: of(t).ID} }
-	return storage.List(req, !q.Ascending, position, func(seek storage.Seek) ([]T, error) {
-		return list(ctx, d.lists(r), ConversationOrder{ConversationFilter: filter, Sort: q.Sort}, seek)
-	})
+	return pageOf(req, in, of, func(seek storage.Seek) ([]T, error) { return list(ctx, d.lists(in.reader), in.order, seek) })
+}
+
+// pageOf reads a page of what list returns of the conversations that are asked for.
+func pageOf[T any](req storage.PageRequest, in inquiry, of func(T) Conversation, list func(storage.Seek) ([]T, error)) (storage.Page[T], error) {
+	position := func(t T) storage.Position { return storage.Position{Key: of(t).SortKey(in.order.Sort), ID: of(t).ID} }
+	return storage.List(req, !in.ascending, position, list)
 }
 
 // filter returns the query as a store filter, without its words.
 func (q *ConversationQuery) filter() ConversationFilter {
 	return ConversationFilter{
-		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, UserID: q.UserID, TeamID: q.team(),
+		Statuses: q.Statuses, MailboxID: q.MailboxID, CustomerID: q.CustomerID, CompanyID: q.CompanyID, UserID: q.UserID, TeamID: q.team(),
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs,
 		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
 		Priorities: q.Priorities, Spam: q.Spam,
+		Fields: q.matched, Due: q.dueRange(),
 	}
+}
+
+// dueRange returns when something is due; before the time of the list is known, any of it.
+func (q *ConversationQuery) dueRange() DueRange {
+	if q.Due != "" && q.due == (DueRange{}) {
+		return DueAny.at(time.Time{}, nil)
+	}
+	return q.due
 }
 
 // team returns the team filter. With UserID null, TeamID defaults to none, so that only unassigned conversations match.
@@ -452,10 +491,11 @@ func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
 	}
 	problems.Check(len(q.TagIDs) <= MaxTags, field("tag_id"), "has more than 100 ids")
 	switch q.Sort {
-	case "", ByCreated, ByUpdated, ByNumber, ByAwaiting:
+	case "", ByCreated, ByUpdated, ByNumber, ByAwaiting, ByDue:
 	default:
-		problems.Add(field("sort_by"), "must be updated_at, created_at, number or customer_awaiting_reply_since")
+		problems.Add(field("sort_by"), "must be updated_at, created_at, number, customer_awaiting_reply_since or due_at")
 	}
+	problems.Check(q.Due.valid(), field("due"), "must be soon, breached, today or any")
 }
 
 // references verifies that everything the query names is within reach.
@@ -473,13 +513,18 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 			return err
 		}
 	}
+	if q.CompanyID != 0 {
+		if _, err := companyNoun().Reader(r).Get(ctx, q.CompanyID); err != nil {
+			return err
+		}
+	}
 	if id, given := q.UserID.Get(); given {
 		if err := checkUser(ctx, r, id); err != nil {
 			return err
 		}
 	}
 	if id, given := q.TeamID.Get(); given {
-		if _, err := r.Teams().Get(ctx, id); err != nil {
+		if _, err := teamNoun().Reader(r).Get(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -489,16 +534,31 @@ func (q *ConversationQuery) references(ctx context.Context, r Reader) error {
 	return nil
 }
 
-// UpdateConversation changes a conversation. It needs conversations.update, and conversations.assign to change UserID or
-// TeamID.
-func (d *Desk) UpdateConversation(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
+// Update changes a conversation. It needs conversations.update, and conversations.assign to change UserID or
+// TeamID. Closing a conversation that lacks a field which is required for that is an Invalid fault on the field.
+func (d Conversations) Update(ctx context.Context, id int64, in ConversationUpdate) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
 	}
-	in.Subject = plain.Line(in.Subject)
+	if err := in.check(); err != nil {
+		return Conversation{}, err
+	}
+	var c Conversation
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		c, err = d.updateConversation(ctx, tx, id, in)
+		return err
+	})
+	if err == nil {
+		d.afterHandOut(ctx, &c)
+	}
+	return c, err
+}
+
+// check returns the problems of an update.
+func (in ConversationUpdate) check() error {
 	var problems fault.Collector
-	bounded(&problems, "subject", in.Subject, 998)
+	bounded(&problems, "subject", plain.Line(in.Subject.Or("")), 998)
 	if status, given := in.Status.Get(); given || in.Status.IsNull() {
 		problems.Check(status.valid(), "status", "must be posted, draft, pending or closed")
 	}
@@ -507,55 +567,66 @@ func (d *Desk) UpdateConversation(ctx context.Context, id int64, in Conversation
 	}
 	problems.Check(!in.Spam.IsNull(), "spam", "must not be empty")
 	problems.Check(!in.MailboxID.IsNull(), "mailbox_id", "must not be empty")
-	if err := problems.Err(); err != nil {
-		return Conversation{}, err
+	return problems.Err()
+}
+
+// updateConversation applies an update that was checked.
+func (d *desk) updateConversation(ctx context.Context, tx Tx, id int64, in ConversationUpdate) (Conversation, error) {
+	c, err := tx.Conversations().Lock(ctx, id)
+	if err != nil {
+		return c, err
 	}
-	var c Conversation
-	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if c, err = tx.Conversations().Lock(ctx, id); err != nil {
-			return err
+	old := c
+	if err := d.assign(ctx, tx, &c, in); err != nil {
+		return c, err
+	}
+	if mailbox := in.MailboxID.Or(c.MailboxID); mailbox != c.MailboxID {
+		if _, err := tx.Mailboxes().Get(ctx, mailbox); err != nil {
+			return c, err
 		}
-		old := c
-		if err := d.assign(ctx, tx, &c, in); err != nil {
-			return err
+		c.MailboxID = mailbox
+	}
+	subject := c.Subject
+	if in.Subject.IsSet() {
+		subject = plain.Line(in.Subject.Or(""))
+	}
+	renamed := c.Subject != subject
+	c.Subject, c.Status, c.Priority, c.UpdatedAt = subject, in.Status.Or(c.Status), in.Priority.Or(c.Priority), d.svc.now()
+	if err := d.spam(ctx, tx, &c, in.Spam, in.Status); err != nil {
+		return c, err
+	}
+	if err := d.snooze(ctx, tx, &c, in.SnoozedUntil); err != nil {
+		return c, err
+	}
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
+		return c, err
+	}
+	if err := setFields(ctx, tx, FieldOfConversation, []int64{c.ID}, in.Fields); err != nil {
+		return c, err
+	}
+	if old.Status != c.Status && !in.unasked {
+		if err := closable(ctx, tx.Reader(), []Conversation{c}); err != nil {
+			return c, err
 		}
-		if mailbox := in.MailboxID.Or(c.MailboxID); mailbox != c.MailboxID {
-			if _, err := tx.Mailboxes().Get(ctx, mailbox); err != nil {
-				return err
-			}
-			c.MailboxID = mailbox
+	}
+	if renamed {
+		if err := reindex(ctx, tx, c); err != nil {
+			return c, err
 		}
-		renamed := c.Subject != in.Subject
-		c.Subject, c.Status, c.Priority, c.UpdatedAt = in.Subject, in.Status.Or(c.Status), in.Priority.Or(c.Priority), d.svc.now()
-		if err := d.spam(ctx, tx, &c, in.Spam, in.Status); err != nil {
-			return err
+	}
+	if madeSpam(old, c) {
+		if err := d.returnAll(ctx, tx, ReturnedBySpam, c); err != nil {
+			return c, err
 		}
-		if err := d.snooze(ctx, tx, &c, in.SnoozedUntil); err != nil {
-			return err
-		}
-		if err := tx.Conversations().Update(ctx, &c); err != nil {
-			return err
-		}
-		if renamed {
-			if err := reindex(ctx, tx, c); err != nil {
-				return err
-			}
-		}
-		if madeSpam(old, c) {
-			if err := d.returnAll(ctx, tx, ReturnedBySpam, c); err != nil {
-				return err
-			}
-		}
-		if err := d.svc.tell(ctx, tx, d.scope.AccountID, d.assigned(old, c)...); err != nil {
-			return err
-		}
-		return tx.Emit(ctx, d.updated(old, c)...)
-	})
-	return c, err
+	}
+	if err := d.svc.notifyAfterCommit(ctx, tx, d.scope.AccountID, d.assigned(old, c)...); err != nil {
+		return c, err
+	}
+	return c, tx.Emit(ctx, d.updated(old, c)...)
 }
 
 // assign sets the conversation's user and team as the update requests.
-func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in ConversationUpdate) error {
+func (d *desk) assign(ctx context.Context, tx Tx, c *Conversation, in ConversationUpdate) error {
 	user, team := in.UserID.Or(c.UserID), in.TeamID.Or(c.TeamID)
 	if user == c.UserID && team == c.TeamID {
 		return nil
@@ -577,9 +648,9 @@ func (d *Desk) assign(ctx context.Context, tx Tx, c *Conversation, in Conversati
 	return nil
 }
 
-// DeleteConversation removes a conversation with all its contents. The messages it was created from are remembered, so that
+// Delete removes a conversation with all its contents. The messages it was created from are remembered, so that
 // they are not imported again. It needs conversations.delete.
-func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
+func (d Conversations) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
 		return err
@@ -596,9 +667,9 @@ func (d *Desk) DeleteConversation(ctx context.Context, id int64) error {
 // MaxBulk is the maximum number of conversations in a bulk operation.
 const MaxBulk = 100
 
-// DeleteConversations removes up to 100 conversations, all or none. An id that the member does not reach is a NotFound fault
+// DeleteAll removes up to 100 conversations, all or none. An id that the member does not reach is a NotFound fault
 // whose fields name it. It needs conversations.delete.
-func (d *Desk) DeleteConversations(ctx context.Context, ids []int64) error {
+func (d Conversations) DeleteAll(ctx context.Context, ids []int64) error {
 	begin, err := d.guard.Write(identity.ConversationsDelete)
 	if err != nil {
 		return err
@@ -639,7 +710,7 @@ func missing(ids []int64, found []Conversation) error {
 }
 
 // deleteAll removes all conversations that match a filter, a hundred at a time.
-func (d *Desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) error {
+func (d *desk) deleteAll(ctx context.Context, tx Tx, filter ConversationFilter) error {
 	for {
 		batch, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: 100})
 		if err != nil || len(batch) == 0 {
@@ -656,7 +727,7 @@ const deletePiece = 200
 
 // deleteSome removes a piece of the conversations that match a filter, if there are more than that, and reports whether it did.
 // A transaction can then remove the rest quickly.
-func (d *Desk) deleteSome(ctx context.Context, tx Tx, filter ConversationFilter) (bool, error) {
+func (d *desk) deleteSome(ctx context.Context, tx Tx, filter ConversationFilter) (bool, error) {
 	some, err := tx.Conversations().List(ctx, ConversationOrder{ConversationFilter: filter, Sort: ByCreated}, storage.Seek{Limit: deletePiece + 1})
 	if err != nil || len(some) <= deletePiece {
 		return false, err
@@ -664,7 +735,7 @@ func (d *Desk) deleteSome(ctx context.Context, tx Tx, filter ConversationFilter)
 	return true, d.deleteConversations(ctx, tx, some[:deletePiece])
 }
 
-func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {
+func (d *desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {
 	ids := make([]int64, len(all))
 	events := make([]storage.Event, len(all))
 	for i, c := range all {
@@ -684,8 +755,8 @@ func (d *Desk) deleteConversations(ctx context.Context, tx Tx, all []Conversatio
 	return tx.Emit(ctx, events...)
 }
 
-// ConversationsByID returns those of the ids that the member reaches, in any order. It needs conversations.view.
-func (d *Desk) ConversationsByID(ctx context.Context, ids []int64) ([]Conversation, error) {
+// ByID returns those of the ids that the member reaches, in any order. It needs conversations.view.
+func (d Conversations) ByID(ctx context.Context, ids []int64) ([]Conversation, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {
 		return nil, err

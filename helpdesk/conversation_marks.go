@@ -50,8 +50,8 @@ type MarkedConversation struct {
 	Tags   []Tag // by id
 }
 
-// MarkedConversation is [Desk.Conversation] with tags and unread messages.
-func (d *Desk) MarkedConversation(ctx context.Context, id int64) (MarkedConversation, error) {
+// GetMarked is [Conversations.Get] with tags and unread messages.
+func (d Conversations) GetMarked(ctx context.Context, id int64) (MarkedConversation, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return MarkedConversation{}, err
@@ -68,12 +68,12 @@ func (d *Desk) MarkedConversation(ctx context.Context, id int64) (MarkedConversa
 	return MarkedConversation{c, m[id].Unread, m[id].Tags}, err
 }
 
-// MarkedConversations is [Desk.Conversations] with tags and unread messages.
-func (d *Desk) MarkedConversations(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[MarkedConversation], error) {
-	return listOf(ctx, d, q, req, d.listMarked, func(c MarkedConversation) Conversation { return c.Conversation })
+// ListMarked is [Conversations.List] with tags and unread messages.
+func (d Conversations) ListMarked(ctx context.Context, q ConversationQuery, req storage.PageRequest) (storage.Page[MarkedConversation], error) {
+	return listOf(ctx, d.desk, q, req, d.listMarked, func(c MarkedConversation) Conversation { return c.Conversation })
 }
 
-func (d *Desk) listMarked(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]MarkedConversation, error) {
+func (d *desk) listMarked(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]MarkedConversation, error) {
 	rows, marks, err := d.rowsAndMarks(ctx, r, o, seek)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *Desk) listMarked(ctx context.Context, r Reader, o ConversationOrder, se
 	return all, nil
 }
 
-func (d *Desk) rowsAndMarks(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]Conversation, []Marks, error) {
+func (d *desk) rowsAndMarks(ctx context.Context, r Reader, o ConversationOrder, seek storage.Seek) ([]Conversation, []Marks, error) {
 	if at, ok := r.(MarkedReader); ok {
 		return at.MarkedConversations(ctx, o, d.userID, seek)
 	}
@@ -112,7 +112,7 @@ func (d *Desk) rowsAndMarks(ctx context.Context, r Reader, o ConversationOrder, 
 //
 // It needs conversations.view, create or update. Without conversations.view, Presence is empty; without interactions.view,
 // SendAt is zero.
-func (d *Desk) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
+func (d Conversations) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
 		return nil, err
@@ -129,9 +129,9 @@ func (d *Desk) Marks(ctx context.Context, conversationIDs []int64) (map[int64]Ma
 	return marksByID(ctx, r, q)
 }
 
-// TagsAndUnread is [Desk.Marks] with Tags and Unread only, for any number of conversations. It needs conversations.view,
+// TagsAndUnread is [Conversations.Marks] with Tags and Unread only, for any number of conversations. It needs conversations.view,
 // create or update.
-func (d *Desk) TagsAndUnread(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
+func (d Conversations) TagsAndUnread(ctx context.Context, conversationIDs []int64) (map[int64]Marks, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func (s *Service) ownAddresses(ctx context.Context, r Reader, accountID int64) (
 	if err != nil {
 		return nil, err
 	}
-	err = eachRow(ctx, r.Domains(), func(d sending.Domain) int64 {
+	err = eachRow(ctx, domainNoun().Reader(r), func(d sending.Domain) int64 {
 		own.domains[d.Name] = own.domains[d.Name] || d.Verified()
 		return d.ID
 	})

@@ -26,7 +26,7 @@ type Counts struct {
 	Spam        int64 // conversations that are spam; at most [MaxCount]
 	Mailboxes   []MailboxCounts
 	Teams       []TeamCounts // by id
-	Views       []ViewCounts // by id; see [Desk.Counts] for which
+	Views       []ViewCounts // by id; see [Conversations.Counts] for which
 	// Notifications is the number of the caller's unread notifications in the desk; at most [MaxNotificationsCount].
 	Notifications int64
 }
@@ -118,21 +118,26 @@ const maxCountedViews = 100
 
 // Counts returns the numbers beside the desk's lists. It needs conversations.view.
 //
-// It counts the saved views that filter only by mailbox, user, team, one tag, status, priority, spam, awaiting and snoozed.
-// These counts are maintained as conversations change. Counting others would get slower with the number of conversations, so
-// they have no number. It counts at most 100 views, the oldest first, and none without views.view.
-func (d *Desk) Counts(ctx context.Context) (Counts, error) {
+// It counts the saved views that the member sees and that filter only by mailbox, user, team, one tag, status, priority,
+// spam, awaiting and snoozed. These counts are maintained as conversations change. Counting others would get slower with the
+// number of conversations, so they have no number. It counts at most 100 views, the oldest first, and none without
+// views.view.
+func (d Conversations) Counts(ctx context.Context) (Counts, error) {
 	return d.counts(ctx, func(r Reader) ([]View, error) {
-		return r.Views().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxCountedViews})
+		reader, err := d.viewReader(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return viewNoun().Reader(r).List(ctx, reader, storage.Seek{Limit: maxCountedViews})
 	})
 }
 
-// CountsOf is [Desk.Counts] for the given saved views, which are not read again.
-func (d *Desk) CountsOf(ctx context.Context, views []View) (Counts, error) {
+// CountsOf is [Conversations.Counts] for the given saved views, which are not read again.
+func (d Conversations) CountsOf(ctx context.Context, views []View) (Counts, error) {
 	return d.counts(ctx, func(Reader) ([]View, error) { return views, nil })
 }
 
-func (d *Desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (Counts, error) {
+func (d *desk) counts(ctx context.Context, read func(Reader) ([]View, error)) (Counts, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Counts{}, err
@@ -187,11 +192,11 @@ type countedView struct {
 }
 
 // countedViews returns the views that can be counted.
-func (d *Desk) countedViews(views []View) []countedView {
+func (d *desk) countedViews(views []View) []countedView {
 	var counted []countedView
 	for _, v := range views {
 		q, ok := v.Filter.Query(d.userID)
-		if f := q.filter(); ok && q.Query == "" && f.counted() {
+		if f := q.filter(); ok && q.Query == "" && len(q.Fields) == 0 && f.counted() {
 			counted = append(counted, countedView{id: v.ID, filter: f})
 		}
 	}
@@ -209,8 +214,8 @@ func viewTags(views []countedView) []int64 {
 
 // counted reports whether a filter uses only the fields that counts are maintained for.
 func (f ConversationFilter) counted() bool {
-	return f.CustomerID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) <= 1 && len(f.Audience) == 0 &&
-		f.DraftBy == 0 && !f.Undelivered
+	return f.CustomerID == 0 && f.CompanyID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) <= 1 && len(f.Fields) == 0 && len(f.Audience) == 0 &&
+		f.DraftBy == 0 && !f.Undelivered && f.Due == (DueRange{}) && f.CreatedBefore.IsZero() && !f.Attached && len(f.Also)+len(f.Except) == 0
 }
 
 // has reports whether a counted filter matches a cell's conversations.

@@ -15,17 +15,17 @@ func TestViewCounts(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
-	team := must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
+	team := must(b.desk.Teams().Create(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{b.owner.ID})}))(t)
 	tag, other := b.tag("urgent"), b.tag("money")
-	second := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Two"), Email: storage.Some("two@example.org")}))(t)
+	second := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Two"), Email: storage.Some("two@example.org")}))(t)
 	for n := range 24 {
 		in := helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: b.mailbox.ID}
 		if n%4 == 0 {
 			in.MailboxID = second.ID
 		}
-		c := must(b.desk.CreateConversation(b.ctx, in))(t)
+		c := must(b.desk.Conversations().Create(b.ctx, in))(t)
 		if n%2 == 0 {
-			must(b.desk.CreateInteraction(b.ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Help"}))(t)
+			must(b.desk.Interactions().Create(b.ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Help"}))(t)
 		}
 		change := helpdesk.BulkUpdate{Status: storage.Some([]helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending, helpdesk.StatusClosed}[n%3])}
 		switch n % 5 {
@@ -41,9 +41,9 @@ func TestViewCounts(t *testing.T) {
 		}
 		change.TagIDs = storage.Some([][]int64{{tag}, {tag, other}, {other}, nil}[n/6])
 		change.Priority = storage.Some(helpdesk.Priorities()[n%4])
-		must(b.desk.UpdateConversations(b.ctx, []int64{c.ID}, change))(t)
+		must(b.desk.Conversations().UpdateAll(b.ctx, []int64{c.ID}, change))(t)
 		if n%8 == 7 {
-			must(b.desk.UpdateConversations(b.ctx, []int64{c.ID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{c.ID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
 		}
 	}
 	yes, no := true, false
@@ -70,23 +70,23 @@ func TestViewCounts(t *testing.T) {
 		"spam":       {filter: helpdesk.ViewFilter{Spam: &yes}},
 		"a customer": {filter: helpdesk.ViewFilter{CustomerID: 1}, none: true},
 	} {
-		view := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: name, Filter: tt.filter}))(t)
+		view := must(b.desk.Views().Create(b.ctx, helpdesk.ViewInput{Name: name, Filter: tt.filter}))(t)
 		for who, d := range map[string]*helpdesk.Desk{"the owner": b.desk, "the agent": agent} {
 			var want, got []helpdesk.ViewCounts
-			for _, c := range must(d.Counts(b.ctx))(t).Views {
+			for _, c := range must(d.Conversations().Counts(b.ctx))(t).Views {
 				if c.ViewID == view.ID {
 					got = append(got, c)
 				}
 			}
 			if !tt.none {
 				q, _ := tt.filter.Query(d.UserID())
-				listed := must(d.Conversations(b.ctx, q, storage.PageRequest{Limit: 100}))(t).Items
+				listed := must(d.Conversations().List(b.ctx, q, storage.PageRequest{Limit: 100}))(t).Items
 				want = []helpdesk.ViewCounts{{ViewID: view.ID, Conversations: int64(len(listed))}}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s, of %s: %s", name, who, diff)
 			}
-			if diff := cmp.Diff(want, must(d.CountsOf(b.ctx, []helpdesk.View{view}))(t).Views); diff != "" {
+			if diff := cmp.Diff(want, must(d.Conversations().CountsOf(b.ctx, []helpdesk.View{view}))(t).Views); diff != "" {
 				t.Errorf("%s alone, of %s: %s", name, who, diff)
 			}
 		}

@@ -96,5 +96,5 @@ func otherSignIn(ctx context.Context, tx SystemTx, user identity.User) error {
 	if len(ids)+len(keys) > 1 {
 		return nil
 	}
-	return &fault.Error{Kind: fault.Conflict, Code: identity.LastSignIn, Message: "You could not sign in any more. Choose a password first."}
+	return &fault.Error{Kind: fault.Conflict, Code: identity.LastSignIn, Message: "You would not be able to sign in. Set a password first."}
 }

@@ -123,7 +123,7 @@ func (b *bundle) credentialMails() (all []sending.SystemMail) {
 // Whatever a user signs in with, and whoever changes it in whichever way: the user is told.
 func TestCredentialMails(t *testing.T) {
 	t.Parallel()
-	const operator, admin = "By: the operator of the server", "By: an admin of the help desk"
+	const operator, admin = "Changed by: the server's operator", "Changed by: an admin of the help desk"
 	for name, test := range map[string]struct {
 		do   func(w *factored, svc *helpdesk.Service)
 		want []string // subjects, in the order of the changes
@@ -135,13 +135,13 @@ func TestCredentialMails(t *testing.T) {
 		}, []string{"Your password was changed"}, ""},
 		"a forgotten password": {func(w *factored, svc *helpdesk.Service) {
 			token := must(svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, 0))(w.t)
-			must(svc.ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse"}))(w.t)
+			must(svc.SignIn().ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse"}))(w.t)
 		}, []string{"Your password was changed"}, ""},
 		"a first password and address": {func(w *factored, svc *helpdesk.Service) {
 			user := must(svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "first@example.org"}))(w.t)
 			must(svc.Operator().AddMember(w.ctx, w.account.ID, user.ID, identity.RoleAgent))(w.t)
 			token := must(svc.Operator().CreatePasswordToken(w.ctx, user.ID, 0))(w.t)
-			must(svc.ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "second@example.org"}))(w.t)
+			must(svc.SignIn().ChoosePassword(w.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "second@example.org"}))(w.t)
 		}, []string{"Your email address was changed"}, ""},
 		"recovery codes": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
@@ -149,11 +149,11 @@ func TestCredentialMails(t *testing.T) {
 		}, []string{"You have new recovery codes"}, ""},
 		"a recovery code used": {func(w *factored, svc *helpdesk.Service) {
 			token, _ := w.password()
-			must(svc.FinishSignIn(w.ctx, token, w.codes[0]))(w.t)
+			must(svc.SignIn().WithCode(w.ctx, token, w.codes[0]))(w.t)
 		}, []string{"A recovery code was used"}, ""},
 		"a code of the app used": {func(w *factored, svc *helpdesk.Service) {
 			token, _ := w.password()
-			must(svc.FinishSignIn(w.ctx, token, w.app()))(w.t)
+			must(svc.SignIn().WithCode(w.ctx, token, w.app()))(w.t)
 		}, nil, ""},
 		"another name": {func(w *factored, svc *helpdesk.Service) {
 			me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
@@ -164,18 +164,18 @@ func TestCredentialMails(t *testing.T) {
 			if err := me.RemoveSecondFactor(w.ctx, lisesPassword, w.codes[0]); err != nil {
 				w.t.Error(err)
 			}
-		}, []string{"A recovery code was used", "Your second factor was switched off"}, ""},
+		}, []string{"A recovery code was used", "Two-factor authentication was turned off"}, ""},
 		"no second factor, by the operator": {func(w *factored, svc *helpdesk.Service) {
 			if err := svc.Operator().ResetSecondFactor(w.ctx, w.user.ID); err != nil {
 				w.t.Error(err)
 			}
-		}, []string{"Your second factor was switched off"}, operator},
+		}, []string{"Two-factor authentication was turned off"}, operator},
 		"no second factor, by an admin": {func(w *factored, svc *helpdesk.Service) {
 			desk := must(svc.Desk(w.ctx, svc.As(w.owner.ID), w.account.ID))(w.t)
-			if err := desk.ResetMemberSecondFactor(w.ctx, w.membership()); err != nil {
+			if err := desk.Members().ResetSecondFactor(w.ctx, w.membership()); err != nil {
 				w.t.Error(err)
 			}
-		}, []string{"Your second factor was switched off"}, admin},
+		}, []string{"Two-factor authentication was turned off"}, admin},
 		"connected": {func(w *factored, svc *helpdesk.Service) { w.connect(svc) }, []string{"An account was connected for signing in"}, ""},
 		"disconnected": {func(w *factored, svc *helpdesk.Service) {
 			w.connect(svc)
@@ -188,20 +188,20 @@ func TestCredentialMails(t *testing.T) {
 			w.connect(svc)
 			w.credentialMails()
 			desk := must(svc.Desk(w.ctx, svc.As(w.owner.ID), w.account.ID))(w.t)
-			if err := desk.UnlinkMember(w.ctx, w.membership()); err != nil {
+			if err := desk.Members().Unlink(w.ctx, w.membership()); err != nil {
 				w.t.Error(err)
 			}
 		}, []string{"An account was disconnected"}, admin},
 		"found by the address": {func(w *factored, svc *helpdesk.Service) {
 			w.confirmAddress()
-			start := must(svc.BeginSignInWith(w.ctx, "work", ""))(w.t)
+			start := must(svc.SignIn().BeginWith(w.ctx, "work", ""))(w.t)
 			who := url.Values{"who": {`{"Subject":"1","Email":"lise@example.org","EmailVerified":true,"SecondFactor":true}`}}
-			must(svc.FinishSignInWith(w.ctx, helpdesk.Caller{}, "work", start.Kept, who))(w.t)
-			start = must(svc.BeginSignInWith(w.ctx, "work", ""))(w.t) // the second time nothing changes
-			must(svc.FinishSignInWith(w.ctx, helpdesk.Caller{}, "work", start.Kept, who))(w.t)
+			must(svc.SignIn().FinishWith(w.ctx, helpdesk.Caller{}, "work", start.Kept, who))(w.t)
+			start = must(svc.SignIn().BeginWith(w.ctx, "work", ""))(w.t) // the second time nothing changes
+			must(svc.SignIn().FinishWith(w.ctx, helpdesk.Caller{}, "work", start.Kept, who))(w.t)
 		}, []string{"An account was connected for signing in"}, ""},
 		"a new user by a rule": {func(w *factored, svc *helpdesk.Service) {
-			must(w.desk.CreateJoinRule(w.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}))(w.t)
+			must(w.desk.JoinRules().Create(w.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}))(w.t)
 			must(w.arrive("work", proven{Subject: "2", Email: "new@example.org", EmailVerified: true}))(w.t)
 		}, nil, ""},
 		"a passkey": {func(w *factored, svc *helpdesk.Service) {
@@ -225,25 +225,25 @@ func TestCredentialMails(t *testing.T) {
 			w.passkey(svc, svc.As(w.user.ID), lisesPassword)
 			w.credentialMails()
 			desk := must(svc.Desk(w.ctx, svc.As(w.owner.ID), w.account.ID))(w.t)
-			if err := desk.RemoveMemberPasskeys(w.ctx, w.membership()); err != nil {
+			if err := desk.Members().RemovePasskeys(w.ctx, w.membership()); err != nil {
 				w.t.Error(err)
 			}
 		}, []string{"A passkey was removed"}, admin},
 		"an address taken back": {func(w *factored, svc *helpdesk.Service) {
 			must(svc.Operator().CreateUser(w.ctx, identity.UserInput{Email: "taken@example.org", Password: "the taker's"}))(w.t)
-			if _, _, err := w.desk.Invite(w.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}); err != nil {
+			if _, _, err := w.desk.Members().Invite(w.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{w.role(identity.RoleAgent)}}); err != nil {
 				w.t.Fatal(err)
 			}
 			mail := must(w.svc.Outgoing().SystemMail(w.ctx, w.jobs(helpdesk.JobInvite)[0], pages))(w.t)
 			_, rest, _ := strings.Cut(mail.Text, "/invitations/")
 			token, _, _ := strings.Cut(rest, "\n")
-			must(svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(w.t)
+			must(svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(w.t)
 		}, []string{"Your password was changed"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newFactored(t, withProviders, withPasskeys)
-			if set := w.credentialMails(); len(set) != 1 || set[0].Subject != "Your second factor was switched on" {
+			if set := w.credentialMails(); len(set) != 1 || set[0].Subject != "Two-factor authentication was turned on" {
 				t.Errorf("setting up the second factor: %+v", set)
 			}
 			test.do(w, w.svc.From(netip.MustParseAddr("192.0.2.7")))
@@ -252,9 +252,9 @@ func TestCredentialMails(t *testing.T) {
 				got = append(got, m.Subject)
 				by := test.by
 				if by == "" {
-					by = "From the network address: 192.0.2.7"
+					by = "IP address: 192.0.2.7"
 				}
-				for _, want := range []string{"help desk of Acme", "1 November 2026", by, "https://desk.example/forgot"} {
+				for _, want := range []string{"Acme help desk", "1 November 2026", by, "https://desk.example/forgot"} {
 					if !strings.Contains(m.Text, want) {
 						t.Errorf("%q is not in\n%s", want, m.Text)
 					}
@@ -283,7 +283,7 @@ func (w *factored) connect(svc *helpdesk.Service) {
 	w.t.Helper()
 	me := must(svc.Admin(w.ctx, svc.As(w.user.ID)))(w.t)
 	start := must(me.BeginLink(w.ctx, lisesPassword, "open", ""))(w.t)
-	must(svc.FinishSignInWith(w.ctx, svc.As(w.user.ID), "open", start.Kept, url.Values{"who": {`{"Subject":"1"}`}}))(w.t)
+	must(svc.SignIn().FinishWith(w.ctx, svc.As(w.user.ID), "open", start.Kept, url.Values{"who": {`{"Subject":"1"}`}}))(w.t)
 }
 
 func (w *factored) confirmAddress() {
@@ -306,11 +306,11 @@ func (w *factored) confirmAddress() {
 func TestCredentialMailRecipients(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", DefaultLocale: storage.Some("de-AT"), Languages: storage.Some([]string{"de-AT"})}))(t)
+	must(b.desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme", DefaultLocale: storage.Some("de-AT"), Languages: storage.Some([]string{"de-AT"})}))(t)
 	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Name: "Grete", Email: "old@example.org"}))(t)
 	must(b.svc.Operator().AddMember(b.ctx, b.account.ID, user.ID, identity.RoleAgent))(t)
 	token := must(b.svc.Operator().CreatePasswordToken(b.ctx, user.ID, 0))(t)
-	must(b.svc.ChoosePassword(b.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "new@example.org"}))(t)
+	must(b.svc.SignIn().ChoosePassword(b.ctx, token, identity.PasswordChoice{Password: "another horse", Email: "new@example.org"}))(t)
 	jobs := b.jobs(helpdesk.JobCredentialMail)
 	to := map[string]string{}
 	for _, job := range jobs {

@@ -17,7 +17,7 @@ const CodeCrossed = "crossed"
 type CrossingReader interface {
 	// NewestFrom returns the newest interaction of a conversation, by SaidAt and id, among the customers' and the posted user
 	// interactions that the user did not send; the zero value if there is none. If an interaction names no sender, its creator
-	// sent it.
+	// sent it. Automatic replies do not count.
 	NewestFrom(ctx context.Context, conversationID, notBy int64) (Interaction, error)
 }
 
@@ -60,7 +60,7 @@ func (i Interaction) saidAfter(other Interaction) bool {
 
 // checkCrossing returns a fault if others contributed to the locked conversation after the interaction that the author has
 // seen. A seen interaction that was deleted is compared by its id.
-func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[Seen]) error {
+func (d *desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage.Opt[Seen]) error {
 	seen, given := in.Get()
 	if !given {
 		return nil
@@ -80,6 +80,6 @@ func (d *Desk) checkCrossing(ctx context.Context, tx Tx, all *recent, in storage
 	}
 	return &fault.Error{
 		Kind: fault.Conflict, Code: CodeCrossed, Resource: "interaction", ID: newest.ID,
-		Message: fmt.Sprintf("Interaction %d arrived in the meantime. The answer was not sent.", newest.ID),
+		Message: fmt.Sprintf("Interaction %d arrived in the meantime. The reply was not sent.", newest.ID),
 	}
 }

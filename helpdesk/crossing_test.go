@@ -20,7 +20,7 @@ func TestCrossing(t *testing.T) {
 	say := func(b *bundle, d *helpdesk.Desk, id int64, in helpdesk.InteractionInput) int64 {
 		b.t.Helper()
 		b.clock.Add(time.Second)
-		return must(d.CreateInteraction(b.ctx, id, in))(b.t).ID
+		return must(d.Interactions().Create(b.ctx, id, in))(b.t).ID
 	}
 	for name, tt := range map[string]struct {
 		meanwhile func(b *bundle, other *helpdesk.Desk, id int64) int64 // returns the crossing message, 0 for none
@@ -53,10 +53,10 @@ func TestCrossing(t *testing.T) {
 			mine := say(b, b.desk, id, draft)
 			want := tt.meanwhile(b, other, id)
 			post := func(seen storage.Opt[helpdesk.Seen]) error {
-				_, err := b.desk.UpdateInteraction(b.ctx, id, mine, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), Seen: seen})
+				_, err := b.desk.Interactions().Update(b.ctx, id, mine, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), Seen: seen})
 				return err
 			}
-			_, created := b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: storage.Some(seen)})
+			_, created := b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: storage.Some(seen)})
 			posted := post(storage.Some(seen))
 			for what, err := range map[string]error{"new": created, "a draft": posted} {
 				if want == 0 && err != nil {
@@ -69,7 +69,7 @@ func TestCrossing(t *testing.T) {
 			if want == 0 {
 				return
 			}
-			if i := must(b.desk.Interaction(b.ctx, id, mine))(t); i.Status != helpdesk.StatusDraft {
+			if i := must(b.desk.Interactions().Get(b.ctx, id, mine))(t); i.Status != helpdesk.StatusDraft {
 				t.Errorf("the draft was sent: %+v", i)
 			}
 			if err := post(storage.Some(helpdesk.Seen{ID: want})); err != nil {
@@ -85,16 +85,16 @@ func TestCrossingOfOldDrafts(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	other := b.member(identity.RoleAgent)
-	draft := must(other.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
+	draft := must(other.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
 	b.clock.Add(time.Second)
 	m := opening()
 	m.MessageID, m.References = "2@example.com", []string{"1@example.com"}
 	reply := b.receive(m).InteractionID
 	b.clock.Add(time.Second)
-	must(other.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	must(other.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	post := func(seen storage.Opt[helpdesk.Seen]) error {
 		b.clock.Add(time.Second)
-		_, err := b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: seen})
+		_, err := b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Now.", Seen: seen})
 		return err
 	}
 	newest := helpdesk.NewestSeen(b.interactions(id))
@@ -156,11 +156,11 @@ func crossingOrder(t *testing.T, steps []string) {
 	var mine, theirs int64
 	sawLast, opened := false, false
 	update := func(d *helpdesk.Desk, id, interaction int64, in helpdesk.InteractionUpdate) error {
-		_, err := d.UpdateInteraction(b.ctx, id, interaction, in)
+		_, err := d.Interactions().Update(b.ctx, id, interaction, in)
 		return err
 	}
 	draft := func(d *helpdesk.Desk) int64 {
-		return must(d.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}))(t).ID
+		return must(d.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}))(t).ID
 	}
 	for _, step := range steps {
 		b.clock.Add(time.Second)
@@ -176,7 +176,7 @@ func crossingOrder(t *testing.T, steps []string) {
 			err = update(other, id, theirs, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)})
 			sawLast = false
 		case "B calls back":
-			_, err = other.CancelSending(b.ctx, id, theirs)
+			_, err = other.Interactions().CancelSending(b.ctx, id, theirs)
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", step, err)

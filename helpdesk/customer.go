@@ -30,13 +30,16 @@ type Customer struct {
 	ID        int64
 	FirstName string
 	LastName  string
-	Company   string
-	Note      string          // plain text for the team; hidden from customers
-	Emails    []CustomerEmail // by ID
-	Phones    []CustomerPhone
-	Websites  []CustomerWebsite
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	CompanyID int64  // 0: none
+	Company   string // name of the company, or text if CompanyID is 0
+	Note      string // plain text for the team; hidden from customers
+	// ExternalID is the customer's id in another system, unique in the account; "": none.
+	ExternalID string
+	Emails     []CustomerEmail // by ID
+	Phones     []CustomerPhone
+	Websites   []CustomerWebsite
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // CustomerEmail is one of a customer's addresses.
@@ -92,8 +95,12 @@ func (c Customer) emailByKey(key string) CustomerEmail {
 
 // CustomerFilter narrows a list of customers. The zero value selects all.
 type CustomerFilter struct {
-	EmailKey string
-	Terms    []SearchTerm // all of them, see [SearchIndex]
+	EmailKey   string
+	ExternalID string       // of the customer; "": all
+	CompanyID  int64        // 0: all
+	Domain     string       // with an address whose Key has this domain; "": all
+	Terms      []SearchTerm // all of them, see [SearchIndex]
+	Fields     []FieldMatch // all of these
 }
 
 // CustomerStats counts a customer's conversations.
@@ -111,18 +118,35 @@ type Item struct {
 // CustomerInput creates or changes a customer. Absent fields are unchanged. A given list replaces the existing one: items
 // missing from it are removed.
 type CustomerInput struct {
-	FirstName string // required, at most 100 characters
+	FirstName storage.Opt[string] // required to create, at most 100 characters
 	LastName  storage.Opt[string]
-	Company   storage.Opt[string]
-	Note      storage.Opt[string] // plain text, at most 10,000 characters
-	Emails    storage.Opt[[]Item] // at most 15
-	Phones    storage.Opt[[]Item] // at most 25
-	Websites  storage.Opt[[]Item] // at most 150
+	// CompanyID is the customer's company; null or 0: none.
+	CompanyID storage.Opt[int64]
+	// Company is the name of the company, at most 200 characters; it is ignored with a CompanyID. If exactly one company of the account
+	// has this name, ignoring case, it becomes the customer's. Otherwise the text is kept and the customer has no company.
+	Company storage.Opt[string]
+	Note    storage.Opt[string] // plain text, at most 10,000 characters
+	// ExternalID is the id in another system, at most 200 characters; null or empty: none. One that another customer has is an
+	// Invalid fault.
+	ExternalID storage.Opt[string]
+	Emails     storage.Opt[[]Item] // at most 15
+	Phones     storage.Opt[[]Item] // at most 25
+	Websites   storage.Opt[[]Item] // at most 150
+	Fields     FieldTexts
+
+	unnamed bool // it may have no first name
 }
 
-// CreateCustomer creates a customer. An address that another customer has is an Invalid fault on emails. It needs
+// Customers are the people who write.
+type Customers struct{ *desk }
+
+// Customers returns the handle of customers.
+func (d *Desk) Customers() Customers { return Customers{&d.desk} }
+
+// Create creates a customer, who joins the company that has the domain of an address if the input names none. A company that
+// does not exist is a NotFound fault. An address or an external id that another customer has is an Invalid fault. It needs
 // customers.create.
-func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, error) {
+func (d Customers) Create(ctx context.Context, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersCreate)
 	if err != nil {
 		return Customer{}, err
@@ -136,7 +160,10 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 	var created Customer
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		created = c.copy()
-		if err := emailsFree(ctx, tx, created); err != nil {
+		if err := keysFree(ctx, tx, created); err != nil {
+			return err
+		}
+		if err := in.setCompany(ctx, tx, Customer{}, &created); err != nil {
 			return err
 		}
 		if err := tx.InsertCustomer(ctx, &created); err != nil {
@@ -145,18 +172,21 @@ func (d *Desk) CreateCustomer(ctx context.Context, in CustomerInput) (Customer, 
 		if err := indexCustomer(ctx, tx, created); err != nil {
 			return err
 		}
+		if err := setFields(ctx, tx, FieldOfCustomer, []int64{created.ID}, in.Fields); err != nil {
+			return err
+		}
 		return d.emit(ctx, tx, "customer.created", created.ID, 0)
 	})
 	if err != nil {
-		return Customer{}, takenField(err, UniqueCustomerEmail, "emails")
+		return Customer{}, takenField(takenField(err, UniqueCustomerEmail, "emails"), UniqueCustomerExternal, "external_id")
 	}
 	return created, nil
 }
 
-// UpdateCustomer changes a customer. It needs customers.update. A member limited to some mailboxes may change addresses only
+// Update changes a customer. It needs customers.update. A member limited to some mailboxes may change addresses only
 // if all the customer's conversations are within reach, because whoever owns an address can see those conversations.
 // Otherwise it is a Forbidden fault.
-func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
+func (d Customers) Update(ctx context.Context, id int64, in CustomerInput) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
@@ -181,6 +211,9 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 		if err := tx.UpdateCustomer(ctx, &c); err != nil {
 			return err
 		}
+		if err := setFields(ctx, tx, FieldOfCustomer, []int64{id}, in.Fields); err != nil {
+			return err
+		}
 		if !slices.Equal(customerTerms(old), customerTerms(c)) {
 			if err := d.svc.reindexCustomer(ctx, tx, d.scope, c); err != nil {
 				return err
@@ -189,13 +222,13 @@ func (d *Desk) UpdateCustomer(ctx context.Context, id int64, in CustomerInput) (
 		return d.emit(ctx, tx, "customer.updated", c.ID, 0)
 	})
 	if err != nil {
-		return Customer{}, takenField(err, UniqueCustomerEmail, "emails")
+		return Customer{}, takenField(takenField(err, UniqueCustomerEmail, "emails"), UniqueCustomerExternal, "external_id")
 	}
 	return c, nil
 }
 
 // changedCustomer locks a customer, and returns it as it is and as an input changes it.
-func (d *Desk) changedCustomer(ctx context.Context, tx Tx, id int64, in CustomerInput) (old, c Customer, err error) {
+func (d *desk) changedCustomer(ctx context.Context, tx Tx, id int64, in CustomerInput) (old, c Customer, err error) {
 	if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
 		return old, c, err
 	}
@@ -208,7 +241,10 @@ func (d *Desk) changedCustomer(ctx context.Context, tx Tx, id int64, in Customer
 			return old, c, err
 		}
 	}
-	return old, c, emailsFree(ctx, tx, c)
+	if err := keysFree(ctx, tx, c); err != nil {
+		return old, c, err
+	}
+	return old, c, in.setCompany(ctx, tx, old, &c)
 }
 
 // removedEmails returns the ids of the addresses that a changed customer no longer has.
@@ -221,9 +257,17 @@ func removedEmails(old, c Customer) (ids []int64) {
 	return ids
 }
 
-// emailsFree names the item whose address another customer has. The database's unique key is the final check.
-func emailsFree(ctx context.Context, tx Tx, c Customer) error {
+// keysFree names the external id and the items whose address another customer has. The database's unique keys are the final
+// check.
+func keysFree(ctx context.Context, tx Tx, c Customer) error {
 	var problems fault.Collector
+	if c.ExternalID != "" {
+		found, err := tx.Customers(ctx, CustomerFilter{ExternalID: c.ExternalID}, storage.Seek{Limit: 1})
+		if err != nil {
+			return err
+		}
+		problems.Check(len(found) == 0 || found[0].ID == c.ID, "external_id", "is already taken")
+	}
 	for i, e := range c.Emails {
 		other, err := tx.CustomerByEmail(ctx, e.Key)
 		switch {
@@ -247,11 +291,17 @@ func (c Customer) copy() Customer {
 // apply validates the input and copies it into c.
 func (in CustomerInput) apply(c *Customer) error {
 	var problems fault.Collector
-	c.FirstName = plain.Line(in.FirstName)
+	c.FirstName = plain.Line(in.FirstName.Or(c.FirstName))
 	c.LastName = plain.Line(in.LastName.Or(c.LastName))
 	c.Company = plain.Line(in.Company.Or(c.Company))
 	c.Note = plain.Lines(in.Note.Or(c.Note))
-	required(&problems, "first_name", c.FirstName, 100)
+	if c.ExternalID = plain.Line(in.ExternalID.Or(c.ExternalID)); in.ExternalID.IsNull() {
+		c.ExternalID = ""
+	}
+	bounded(&problems, "external_id", c.ExternalID, 200)
+	if !in.unnamed || c.FirstName != "" {
+		required(&problems, "first_name", c.FirstName, 100)
+	}
 	bounded(&problems, "last_name", c.LastName, 100)
 	bounded(&problems, "company", c.Company, 200)
 	bounded(&problems, "note", c.Note, MaxNote)
@@ -343,9 +393,9 @@ func validWebsite(site string) bool {
 	return strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
-// SetCustomerNote sets the team's note about a customer: plain text, at most [MaxNote] characters. It needs
+// SetNote sets the team's note about a customer: plain text, at most [MaxNote] characters. It needs
 // customers.update.
-func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Customer, error) {
+func (d Customers) SetNote(ctx context.Context, id int64, note string) (Customer, error) {
 	begin, err := d.guard.Write(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
@@ -370,8 +420,31 @@ func (d *Desk) SetCustomerNote(ctx context.Context, id int64, note string) (Cust
 	return c, err
 }
 
-// Customer returns a customer. It needs customers.view.
-func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
+// SetFields sets fields of a customer; absent ones are unchanged. It needs customers.update.
+func (d Customers) SetFields(ctx context.Context, id int64, fields FieldTexts) (Customer, error) {
+	begin, err := d.guard.Write(identity.CustomersUpdate)
+	if err != nil {
+		return Customer{}, err
+	}
+	var c Customer
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if c, err = tx.CustomerForUpdate(ctx, id); err != nil {
+			return err
+		}
+		if err := setFields(ctx, tx, FieldOfCustomer, []int64{id}, fields); err != nil {
+			return err
+		}
+		c.UpdatedAt = d.svc.now()
+		if err := tx.UpdateCustomer(ctx, &c); err != nil {
+			return err
+		}
+		return d.emit(ctx, tx, "customer.updated", id, 0)
+	})
+	return c, err
+}
+
+// Get returns a customer. It needs customers.view.
+func (d Customers) Get(ctx context.Context, id int64) (Customer, error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return Customer{}, err
@@ -379,8 +452,8 @@ func (d *Desk) Customer(ctx context.Context, id int64) (Customer, error) {
 	return r.Customer(ctx, id)
 }
 
-// CustomerStats counts a customer's conversations that the member reaches. It needs customers.view.
-func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, error) {
+// Stats counts a customer's conversations that the member reaches. It needs customers.view.
+func (d Customers) Stats(ctx context.Context, id int64) (CustomerStats, error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return CustomerStats{}, err
@@ -388,8 +461,8 @@ func (d *Desk) CustomerStats(ctx context.Context, id int64) (CustomerStats, erro
 	return r.CustomerStats(ctx, id)
 }
 
-// CustomersByID returns the existing ones of the given customers. It needs customers.view.
-func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, error) {
+// ByID returns the existing ones of the given customers. It needs customers.view.
+func (d Customers) ByID(ctx context.Context, ids []int64) ([]Customer, error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -399,12 +472,16 @@ func (d *Desk) CustomersByID(ctx context.Context, ids []int64) ([]Customer, erro
 
 // CustomerQuery narrows a list of customers.
 type CustomerQuery struct {
-	Email string // the customer with this address
-	Query string // words of names, company, addresses and phones, see [ConversationQuery]
+	Email      string // the customer with this address
+	ExternalID string // the customer with this id in another system
+	CompanyID  int64  // 0: all. A company that does not exist is a NotFound fault.
+	Query      string // words of names, company, addresses and phones, see [ConversationQuery]
+	// Fields are values of fields of customers. Unknown ones, and values that a field cannot have, are Invalid faults.
+	Fields FieldQueries
 }
 
-// Customers lists customers, newest first. It needs customers.view.
-func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageRequest) (storage.Page[Customer], error) {
+// List lists customers, newest first. It needs customers.view.
+func (d Customers) List(ctx context.Context, q CustomerQuery, req storage.PageRequest) (storage.Page[Customer], error) {
 	r, err := d.guard.Read(identity.CustomersView)
 	if err != nil {
 		return storage.Page[Customer]{}, err
@@ -413,7 +490,16 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 	if !possible {
 		return storage.Page[Customer]{}, nil
 	}
-	filter := CustomerFilter{Terms: terms}
+	if q.CompanyID != 0 {
+		if _, err := companyNoun().Reader(r).Get(ctx, q.CompanyID); err != nil {
+			return storage.Page[Customer]{}, err
+		}
+	}
+	fields, err := q.Fields.normal().of(ctx, r, FieldOfCustomer, "")
+	if err != nil {
+		return storage.Page[Customer]{}, err
+	}
+	filter := CustomerFilter{Terms: terms, CompanyID: q.CompanyID, ExternalID: plain.Line(q.ExternalID), Fields: fields}
 	if q.Email != "" {
 		filter.EmailKey = mailaddr.Key(q.Email)
 	}
@@ -421,17 +507,17 @@ func (d *Desk) Customers(ctx context.Context, q CustomerQuery, req storage.PageR
 		func(seek storage.Seek) ([]Customer, error) { return d.lists(r).Customers(ctx, filter, seek) })
 }
 
-// DeleteCustomer removes a customer. A customer who has conversations is a Conflict fault unless force is set. Force removes
+// Delete removes a customer. A customer who has conversations is a Conflict fault unless force is set. Force removes
 // the conversations first, in several transactions if there are many, so some may be gone after an error. It needs
 // customers.delete, and conversations.delete to force. A member limited to some mailboxes must reach all conversations that
 // the customer has or writes in; otherwise it is a Forbidden fault.
-func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
-	begin, err := d.guard.Write(identity.CustomersDelete)
+func (d Customers) Delete(ctx context.Context, id int64, force bool) error {
+	begin, err := d.guard.WriteAlone(identity.CustomersDelete)
 	if err != nil {
 		return err
 	}
 	if force {
-		if begin, err = d.guard.Write(identity.ConversationsDelete); err != nil {
+		if begin, err = d.guard.WriteAlone(identity.ConversationsDelete); err != nil {
 			return err
 		}
 	}
@@ -441,7 +527,6 @@ func (d *Desk) DeleteCustomer(ctx context.Context, id int64, force bool) error {
 		}
 		return d.reachesWhole(ctx, tx.Reader(), id)
 	}
-	ctx = storage.Alone(ctx)
 	if force {
 		err := guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
 			if err := may(ctx, tx); err != nil {
@@ -481,6 +566,9 @@ func findCustomer(ctx context.Context, book customerBook, address, name string, 
 	c = Customer{
 		FirstName: first, LastName: strings.TrimSpace(last),
 		Emails: []CustomerEmail{{Email: address, Key: key}}, CreatedAt: now, UpdatedAt: now,
+	}
+	if err = joinBooked(ctx, book, &c); err != nil {
+		return c, true, err
 	}
 	if err = book.InsertCustomer(ctx, &c); err != nil {
 		return c, true, err

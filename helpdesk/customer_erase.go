@@ -14,7 +14,7 @@ import (
 	"github.com/helpwright/helpwright/storage/guard"
 )
 
-// EraseCustomer removes everything personal about a customer, for example to fulfil a request under article 17 of the GDPR,
+// Erase removes everything personal about a customer, for example to fulfil a request under article 17 of the GDPR,
 // and leaves tombstones, see [Erasure].
 //
 // The customer's conversations remain closed, under their numbers, with their tags, assignees and times, as those of "Erased
@@ -25,12 +25,12 @@ import (
 //
 // It works in several transactions, so some of it may be gone after an error; calling it again continues. It needs
 // customers.delete, conversations.delete and all mailboxes.
-func (d *Desk) EraseCustomer(ctx context.Context, id int64) error {
+func (d Customers) Erase(ctx context.Context, id int64) error {
 	r, err := d.guard.Read(identity.CustomersDelete)
 	if err != nil {
 		return err
 	}
-	begin, err := d.guard.Write(identity.ConversationsDelete)
+	begin, err := d.guard.WriteAlone(identity.ConversationsDelete)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (d *Desk) EraseCustomer(ctx context.Context, id int64) error {
 	return e.run(ctx)
 }
 
-// EraseCustomer is [Desk.EraseCustomer] in an account; operators only.
+// EraseCustomer is [Customers.Erase] in an account; operators only.
 func (a *Admin) EraseCustomer(ctx context.Context, accountID, id int64) error {
 	e, err := a.eraser(accountID)
 	if err != nil {
@@ -85,11 +85,7 @@ type eraser struct {
 const maxErasePasses = 5
 
 func (e *eraser) run(ctx context.Context) error {
-	begin := e.begin
-	e.begin = func(ctx context.Context, fn func(context.Context, Tx) error) error {
-		return begin(storage.Alone(ctx), fn)
-	}
-	err := retryUnique(func() error { return e.begin(ctx, e.bury) }, UniqueCustomerEmail, UniqueErasure)
+	err := retryUnique(func() error { return e.begin(ctx, e.writeTombstones) }, UniqueCustomerEmail, UniqueErasure)
 	if err != nil {
 		return err
 	}
@@ -107,8 +103,8 @@ func (e *eraser) run(ctx context.Context) error {
 	return err
 }
 
-// bury writes the tombstones first: whatever is interrupted, nothing comes back.
-func (e *eraser) bury(ctx context.Context, tx Tx) error {
+// writeTombstones writes the tombstones first: whatever is interrupted, nothing comes back.
+func (e *eraser) writeTombstones(ctx context.Context, tx Tx) error {
 	var err error
 	if e.customer, err = tx.CustomerForUpdate(ctx, e.customerID); err != nil {
 		return err
@@ -116,7 +112,7 @@ func (e *eraser) bury(ctx context.Context, tx Tx) error {
 	e.keys = nil
 	for _, one := range e.customer.Emails {
 		if Unreachable(one.Key) {
-			return fault.New(fault.Conflict, "This is a placeholder, and no customer who could be erased.")
+			return fault.New(fault.Conflict, "This is a placeholder, not a customer, so it cannot be erased.")
 		}
 		e.keys = append(e.keys, one.Key)
 	}
@@ -159,7 +155,7 @@ func setErasures(ctx context.Context, tx Tx, stones []Erasure) (changed int, err
 		for n, s := range some {
 			digests[n] = s.Digest
 		}
-		found, err := tx.Erasures().List(ctx, ErasureFilter{Digests: digests}, storage.Seek{Limit: storage.NoLimit})
+		found, err := erasureNoun().Rows(tx).List(ctx, ErasureFilter{Digests: digests}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return changed, err
 		}
@@ -182,12 +178,12 @@ func setErasures(ctx context.Context, tx Tx, stones []Erasure) (changed int, err
 			known[string(s.Digest)] = s
 		}
 		if len(fresh) > 0 {
-			if err := tx.Erasures().Insert(ctx, fresh...); err != nil {
+			if err := erasureNoun().Rows(tx).Insert(ctx, fresh...); err != nil {
 				return changed, err
 			}
 		}
 		if len(later) > 0 {
-			if err := tx.Erasures().Update(ctx, later...); err != nil {
+			if err := erasureNoun().Rows(tx).Update(ctx, later...); err != nil {
 				return changed, err
 			}
 		}
@@ -229,10 +225,16 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	if err := tx.RemoveParticipants(ctx, id, e.keys); err != nil {
 		return err
 	}
+	if err := tx.ForgetNotes(ctx, []int64{id}); err != nil { // they hold discarded drafts
+		return err
+	}
 	if own {
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = e.placeholder.ID, e.placeholder.Emails[0].ID, ErasedCustomer
 		c.Subject, c.Preview, c.Status = "", "", StatusClosed
 		c.AwaitingSince, c.SnoozedUntil = time.Time{}, time.Time{}
+		if err := eraseFields(ctx, tx, id); err != nil {
+			return err
+		}
 	}
 	if err := refreshPreview(ctx, tx, &c); err != nil {
 		return err
@@ -449,7 +451,7 @@ func (e *eraser) ignore(ctx context.Context, tx Tx, ids []int64) error {
 		if err := forgetMail(&row, ctx, tx, e.accountID); err != nil {
 			return err
 		}
-		if err := settle(ctx, tx, &row, ledger.Ignored, erasedMail, e.at); err != nil {
+		if err := setFinalState(ctx, tx, &row, ledger.Ignored, erasedMail, e.at); err != nil {
 			return err
 		}
 	}
@@ -478,7 +480,7 @@ func (e *eraser) finish(ctx context.Context, tx Tx) error {
 		return err
 	}
 	if len(left) > 0 {
-		return fault.New(fault.Conflict, "Mail of the customer arrived while the customer was being erased. Try again.")
+		return fault.New(fault.Conflict, "Mail from the customer arrived while the customer was being erased. Try again.")
 	}
 	if len(e.keys) > 0 {
 		if err := e.eraseLists(ctx, tx); err != nil {
@@ -493,21 +495,21 @@ func (e *eraser) finish(ctx context.Context, tx Tx) error {
 
 // eraseLists removes the customer's addresses from the lists of suppressions and blocked senders.
 func (e *eraser) eraseLists(ctx context.Context, tx Tx) error {
-	suppressed, err := tx.SuppressionsByKey(ctx, e.keys)
+	suppressed, err := suppressionsOf(ctx, suppressionNoun().Rows(tx), e.keys)
 	if err != nil {
 		return err
 	}
 	for _, s := range suppressed {
-		if err := tx.Suppressions().Delete(ctx, s.ID); err != nil {
+		if err := suppressionNoun().Rows(tx).Delete(ctx, s.ID); err != nil {
 			return err
 		}
 	}
-	blocked, err := tx.BlockedSenders().List(ctx, BlockedSenderFilter{Keys: e.keys}, storage.Seek{Limit: storage.NoLimit})
+	blocked, err := blockedSenderNoun().Rows(tx).List(ctx, BlockedSenderFilter{Keys: e.keys}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
 	for _, b := range blocked {
-		if err := tx.BlockedSenders().Delete(ctx, b.ID); err != nil {
+		if err := blockedSenderNoun().Rows(tx).Delete(ctx, b.ID); err != nil {
 			return err
 		}
 	}

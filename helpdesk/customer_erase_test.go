@@ -48,9 +48,9 @@ func newToErase(t *testing.T) *toErase {
 	e.own = first.ConversationID
 	c := b.conversation(e.own)
 	e.eve, e.ownNumber = c.CustomerID, c.Number
-	must(b.desk.UpdateCustomer(b.ctx, e.eve, helpdesk.CustomerInput{
-		FirstName: word, Note: storage.Some(word), Company: storage.Some(word), Phones: storage.Some([]helpdesk.Item{{Value: "555 " + word}}),
-		Emails: storage.Some([]helpdesk.Item{{ID: must(b.desk.Customer(b.ctx, e.eve))(t).Emails[0].ID, Value: eve.Email}, {Value: "second@" + word + ".example"}}),
+	must(b.desk.Customers().Update(b.ctx, e.eve, helpdesk.CustomerInput{
+		FirstName: storage.Some(word), Note: storage.Some(word), Company: storage.Some(word), Phones: storage.Some([]helpdesk.Item{{Value: "555 " + word}}),
+		Emails: storage.Some([]helpdesk.Item{{ID: must(b.desk.Customers().Get(b.ctx, e.eve))(t).Emails[0].ID, Value: eve.Email}, {Value: "second@" + word + ".example"}}),
 	}))(t)
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Dear " + word})
 	b.answer(e.own, helpdesk.InteractionInput{Body: "Draft for " + word, Status: helpdesk.StatusDraft})
@@ -66,8 +66,8 @@ func newToErase(t *testing.T) *toErase {
 		},
 	})
 	b.answer(e.others, helpdesk.InteractionInput{Cc: []string{eve.Email}, Body: "Have you tried to pull?"})
-	must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: eve.Email}))(t)
-	must(b.desk.BlockSender(b.ctx, "second@"+word+".example"))(t)
+	must(b.desk.Suppressions().Add(b.ctx, sending.SuppressionInput{Email: eve.Email}))(t)
+	must(b.desk.BlockedSenders().Block(b.ctx, "second@"+word+".example"))(t)
 	b.receive(ledger.Incoming{ // ignored as a double
 		Message: message.Message{
 			MessageID: "1@" + word, From: []mailaddr.Address{eve}, To: support, Subject: "I live in " + word, Text: "My street in " + word,
@@ -105,9 +105,9 @@ func (b *bundle) everything() string {
 		}
 		add(r.Customers(ctx, helpdesk.CustomerFilter{}, every))
 		add(r.InboundMails(ctx, ledger.Filter{}, every))
-		add(r.Suppressions().List(ctx, storage.NoFilter{}, every))
-		add(r.BlockedSenders().List(ctx, helpdesk.BlockedSenderFilter{}, every))
-		add(r.Erasures().List(ctx, helpdesk.ErasureFilter{}, every))
+		add(helpdesk.Nouns().Suppressions.Reader(r).List(ctx, sending.SuppressionFilter{}, every))
+		add(helpdesk.Nouns().BlockedSenders.Reader(r).List(ctx, helpdesk.BlockedSenderFilter{}, every))
+		add(helpdesk.Nouns().Erasures.Reader(r).List(ctx, helpdesk.ErasureFilter{}, every))
 		add(r.AuditLog(ctx, helpdesk.AuditFilter{}, every))
 		return nil
 	})
@@ -125,7 +125,7 @@ func TestEraseCustomer(t *testing.T) {
 	if !strings.Contains(b.everything(), word) {
 		t.Fatal("there is nothing to erase")
 	}
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	if all := strings.ToLower(b.everything()); strings.Contains(all, word) {
@@ -140,7 +140,7 @@ func TestEraseCustomer(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if name := must(b.desk.Customer(b.ctx, own.CustomerID))(t).Name(); name != "Erased customer" {
+	if name := must(b.desk.Customers().Get(b.ctx, own.CustomerID))(t).Name(); name != "Erased customer" {
 		t.Errorf("it is of %s", name)
 	}
 	said := func(id int64) (all []string) {
@@ -156,7 +156,7 @@ func TestEraseCustomer(t *testing.T) {
 	if diff := cmp.Diff(wantOthers, said(b.others)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := b.desk.Customer(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Customers().Get(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the customer: %v", err)
 	}
 	if log := b.audit(helpdesk.AuditFilter{Action: "customer.erased"}); len(log) != 1 {
@@ -167,19 +167,19 @@ func TestEraseCustomer(t *testing.T) {
 		t.Errorf("%d blobs are left", n)
 	}
 
-	stones := must(b.desk.Erasures(b.ctx, "", storage.PageRequest{}))(t).Items
+	stones := must(b.desk.Account().Erasures(b.ctx, "", storage.PageRequest{}))(t).Items
 	if len(stones) != 2 || stones[0].CustomerID != b.eve || stones[0].UserID != b.owner.ID || !stones[0].ErasedAt.Equal(b.clock.Now()) {
 		t.Errorf("tombstones: %+v", stones)
 	}
 	for email, n := range map[string]int{strings.ToUpper(eve.Email): 1, "second@" + word + ".example": 1, ada.Email: 0, helpdesk.ErasedCustomer: 0} {
-		if found := must(b.desk.Erasures(b.ctx, email, storage.PageRequest{}))(t).Items; len(found) != n {
+		if found := must(b.desk.Account().Erasures(b.ctx, email, storage.PageRequest{}))(t).Items; len(found) != n {
 			t.Errorf("%d tombstones of %s, not %d", len(found), email, n)
 		}
 	}
-	if err := b.desk.EraseCustomer(b.ctx, own.CustomerID); !errors.Is(err, helpdesk.ErrConflict) {
+	if err := b.desk.Customers().Erase(b.ctx, own.CustomerID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("erasing the placeholder: %v", err)
 	}
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("erasing again: %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestErasedMailDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	b := newToErase(t)
 	before := b.clock.Now().Add(-time.Minute)
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	after := b.clock.Now().Add(time.Minute)
@@ -236,7 +236,7 @@ func TestReplyTokenOfErased(t *testing.T) {
 	t.Parallel()
 	b := newToErase(t)
 	begun := must(b.svc.Outgoing().Begin(b.ctx, b.account.ID, b.interactions(b.own)[1].ID, 1))(t)
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Add(time.Minute)
@@ -254,21 +254,21 @@ func TestErasedDoNotMoveIn(t *testing.T) {
 	t.Parallel()
 	b := newToErase(t)
 	before := b.clock.Now().Add(-24 * time.Hour)
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Add(24 * time.Hour)
 	move := b.svc.MoveIn()
-	people := []helpdesk.PastCustomer{
+	people := []helpdesk.ImportedCustomer{
 		{Name: "Eve", Emails: []string{"other@example.com", eve.Email}, Note: word}, {Name: "Bob", Emails: []string{"bob@example.com"}},
 	}
-	message := func(key string, from mailaddr.Address, at time.Time) helpdesk.PastMessage {
-		return helpdesk.PastMessage{Key: key, Type: helpdesk.TypeCustomer, Author: from, Cc: []mailaddr.Address{eve, {Email: "bob@example.com"}}, Text: "Text of " + from.Name, At: at}
+	message := func(key string, from mailaddr.Address, at time.Time) helpdesk.ImportedMessage {
+		return helpdesk.ImportedMessage{Key: key, Type: helpdesk.TypeCustomer, Author: from, Cc: []mailaddr.Address{eve, {Email: "bob@example.com"}}, Text: "Text of " + from.Name, At: at}
 	}
-	past := []helpdesk.PastConversation{
-		{Key: "hers", Customer: eve, Messages: []helpdesk.PastMessage{message("1", eve, before)}},
-		{Key: "his", Customer: ada, Messages: []helpdesk.PastMessage{message("1", ada, before), message("2", eve, before)}},
-		{Key: "later", Customer: eve, Messages: []helpdesk.PastMessage{message("1", mailaddr.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
+	past := []helpdesk.ImportedConversation{
+		{Key: "hers", Customer: eve, Messages: []helpdesk.ImportedMessage{message("1", eve, before)}},
+		{Key: "his", Customer: ada, Messages: []helpdesk.ImportedMessage{message("1", ada, before), message("2", eve, before)}},
+		{Key: "later", Customer: eve, Messages: []helpdesk.ImportedMessage{message("1", mailaddr.Address{Email: eve.Email}, b.clock.Now().Add(-time.Hour))}},
 	}
 	for _, in := range []*helpdesk.MoveIn{move.Rehearsal(), move} {
 		if done := must(in.Customers(b.ctx, b.account.ID, people))(t); len(done.Created) != 1 || len(done.Changed) != 0 || done.Erased != 1 {
@@ -295,7 +295,7 @@ func TestErasedDoNotMoveIn(t *testing.T) {
 func TestApplyErasures(t *testing.T) {
 	t.Parallel()
 	b, restored := newToErase(t), newToErase(t)
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer
@@ -303,8 +303,8 @@ func TestApplyErasures(t *testing.T) {
 		t.Errorf("%d tombstones: %s", n, file.String())
 	}
 	// Another customer has erasures and a key of its own here, and one came since.
-	bob := must(restored.desk.CreateCustomer(restored.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
-	if err := restored.desk.EraseCustomer(restored.ctx, bob.ID); err != nil {
+	bob := must(restored.desk.Customers().Create(restored.ctx, helpdesk.CustomerInput{FirstName: storage.Some("Bob"), Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
+	if err := restored.desk.Customers().Erase(restored.ctx, bob.ID); err != nil {
 		t.Fatal(err)
 	}
 	restored.clock.Add(time.Hour)
@@ -357,7 +357,7 @@ func TestApplyErasures(t *testing.T) {
 func TestApplyErasuresTwice(t *testing.T) {
 	t.Parallel()
 	b := newToErase(t)
-	if err := b.desk.EraseCustomer(b.ctx, b.eve); err != nil {
+	if err := b.desk.Customers().Erase(b.ctx, b.eve); err != nil {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer

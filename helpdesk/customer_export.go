@@ -14,6 +14,7 @@ const MaxExport = 64 << 20
 // CustomerExport contains all stored data about a customer.
 type CustomerExport struct {
 	Customer      Customer
+	Fields        FieldSet             // of customers
 	Conversations []ConversationExport // oldest first
 }
 
@@ -22,12 +23,13 @@ type ConversationExport struct {
 	Conversation Conversation
 	Interactions []Interaction // oldest first
 	Attachments  []Attachment  // of all interactions
+	Fields       FieldSet      // of conversations
 }
 
-// ExportCustomer returns all data about a customer that the member reaches, for example to answer a data access request. It
+// Export returns all data about a customer that the member reaches, for example to answer a data access request. It
 // needs accounts.export, customers.view, conversations.view and interactions.view. More than 64 MiB of messages is a
 // TooLarge fault; use the lists instead.
-func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, error) {
+func (d Customers) Export(ctx context.Context, id int64) (CustomerExport, error) {
 	var r Reader
 	for _, p := range []identity.Permission{identity.AccountsExport, identity.CustomersView, identity.ConversationsView, identity.InteractionsView} {
 		var err error
@@ -44,6 +46,9 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 		return CustomerExport{}, err
 	}
 	out := CustomerExport{Customer: c}
+	if out.Fields, err = readFields(ctx, r, FieldOfCustomer, []int64{id}); err != nil {
+		return CustomerExport{}, err
+	}
 	left := MaxExport
 	seek := storage.Seek{Limit: 100}
 	for {
@@ -67,8 +72,12 @@ func (d *Desk) ExportCustomer(ctx context.Context, id int64) (CustomerExport, er
 }
 
 // exportConversation reads a conversation and subtracts the size of its messages from left.
-func (d *Desk) exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
+func (d *desk) exportConversation(ctx context.Context, r Reader, c Conversation, left *int) (ConversationExport, error) {
 	out := ConversationExport{Conversation: c}
+	var err error
+	if out.Fields, err = readFields(ctx, r, FieldOfConversation, []int64{c.ID}); err != nil {
+		return out, err
+	}
 	seek := storage.Seek{Limit: 100}
 	for {
 		batch, err := r.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)

@@ -1,28 +1,28 @@
 package helpdesk
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/guard"
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// MergeCustomers merges the customer id into the customer into. It moves emails, phones, websites, conversations and
-// messages, then removes id. Into keeps its names and company unless it has none; notes are joined. It needs
+// Merge merges the customer id into the customer into. It moves emails, phones, websites, conversations and
+// messages, then removes id. Into keeps its names, company, external id and each field unless it has none; notes are joined. It needs
 // customers.update and customers.delete. A member limited to some mailboxes must reach all conversations of both; otherwise
 // it is a Forbidden fault. If into would exceed the limits of a customer's items, it is an Invalid fault and nothing
 // changes.
-func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, error) {
+func (d Customers) Merge(ctx context.Context, id, into int64) (Customer, error) {
 	if _, err := d.guard.Write(identity.CustomersDelete); err != nil {
 		return Customer{}, err
 	}
-	begin, err := d.guard.Write(identity.CustomersUpdate)
+	begin, err := d.guard.WriteAlone(identity.CustomersUpdate)
 	if err != nil {
 		return Customer{}, err
 	}
@@ -33,7 +33,6 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 	if err := problems.Err(); err != nil {
 		return Customer{}, err
 	}
-	ctx = storage.Alone(ctx)
 	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
 		if _, err := d.mergeable(ctx, tx, id, into); err != nil {
 			return false, err
@@ -52,7 +51,7 @@ func (d *Desk) MergeCustomers(ctx context.Context, id, into int64) (Customer, er
 }
 
 // mergeable locks and returns two customers who may be merged.
-func (d *Desk) mergeable(ctx context.Context, tx Tx, id, into int64) (map[int64]Customer, error) {
+func (d *desk) mergeable(ctx context.Context, tx Tx, id, into int64) (map[int64]Customer, error) {
 	both := map[int64]Customer{}
 	for _, one := range slices.Sorted(slices.Values([]int64{id, into})) { // in a fixed order, to avoid deadlocks
 		c, err := tx.CustomerForUpdate(ctx, one)
@@ -67,12 +66,19 @@ func (d *Desk) mergeable(ctx context.Context, tx Tx, id, into int64) (map[int64]
 	return both, fits(both[id], both[into])
 }
 
-func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
+func (d *desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Customer, error) {
 	both, err := d.mergeable(ctx, tx, id, into)
 	if err != nil {
 		return Customer{}, err
 	}
+	values, err := tx.FieldValues(ctx, FieldOfCustomer, []int64{id, into})
+	if err != nil {
+		return Customer{}, err
+	}
 	if err := tx.MoveCustomer(ctx, id, into); err != nil {
+		return Customer{}, err
+	}
+	if err := completeFields(ctx, tx, FieldOfCustomer, values, id, into); err != nil {
 		return Customer{}, err
 	}
 	c, err := tx.Customer(ctx, into)
@@ -82,10 +88,10 @@ func (d *Desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	if c.FirstName == "" && c.LastName == "" {
 		c.FirstName, c.LastName = both[id].FirstName, both[id].LastName
 	}
-	if c.Company == "" {
-		c.Company = both[id].Company
+	if c.CompanyID == 0 && (c.Company == "" || plain.Key(c.Company) == plain.Key(both[id].Company)) {
+		c.CompanyID, c.Company = both[id].CompanyID, both[id].Company
 	}
-	c.Note = joinedNotes(c.Note, both[id].Note)
+	c.Note, c.ExternalID = joinedNotes(c.Note, both[id].Note), cmp.Or(c.ExternalID, both[id].ExternalID)
 	c.Phones, c.Websites = different(c.Phones, phoneText), different(c.Websites, websiteText)
 	c.UpdatedAt = d.svc.now()
 	if err := tx.UpdateCustomer(ctx, &c); err != nil {

@@ -19,7 +19,7 @@ func heldBack(d sending.Delivery, now time.Time) bool { return d.HeldBy != 0 && 
 // fault.
 //
 // A message older than Config.MaxSendTime is attempted once.
-func (d *Desk) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]sending.Delivery, error) {
+func (d Interactions) RetryDeliveries(ctx context.Context, conversationID, interactionID int64) ([]sending.Delivery, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func again(all []sending.Delivery, now time.Time) []sending.Delivery {
 
 // CancelSending turns a posted user interaction whose sending has not begun back into a draft, without Message-ID and
 // deliveries. It needs interactions.create. Once sending has begun, it is a Conflict fault.
-func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID int64) (Interaction, error) {
+func (d Interactions) CancelSending(ctx context.Context, conversationID, interactionID int64) (Interaction, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return Interaction{}, err
@@ -79,7 +79,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 			return err
 		}
 		if !i.SendStartedAt.IsZero() {
-			return fault.New(fault.Conflict, "Sending has begun, so the mail can no longer be cancelled.")
+			return fault.New(fault.Conflict, "The mail is already being sent, so it can no longer be cancelled.")
 		}
 		scheduled := i.Scheduled()
 		if err := d.adopt(ctx, tx, &i); err != nil {
@@ -103,7 +103,7 @@ func (d *Desk) CancelSending(ctx context.Context, conversationID, interactionID 
 }
 
 // adopt makes the caller the creator of a reply whose creator has left. Otherwise nobody would find the draft.
-func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
+func (d *desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 	members, err := tx.UsersByID(ctx, []int64{i.UserID})
 	if err == nil && len(members) == 0 && d.userID != 0 {
 		i.UserID = d.userID
@@ -112,7 +112,7 @@ func (d *Desk) adopt(ctx context.Context, tx Tx, i *Interaction) error {
 }
 
 // postedIn is posted for an interaction of a conversation. One that is not a posted user interaction is a Conflict fault.
-func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (Conversation, Interaction, error) {
+func (d *desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (Conversation, Interaction, error) {
 	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
 		return c, Interaction{}, err
@@ -129,7 +129,7 @@ func (d *Desk) postedIn(ctx context.Context, tx Tx, conversationID, id int64) (C
 
 // unanswer undoes the effect of posting a reply on its conversation: the customer has been waiting since the first message
 // after the last remaining reply.
-func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Interaction) error {
+func (d *desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Interaction) error {
 	if taken.IsForward {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (d *Desk) unanswer(ctx context.Context, tx Tx, c *Conversation, taken Inter
 	}
 	c.AwaitingSince = time.Time{}
 	for _, i := range last {
-		if i.IsForward || i.Type == TypeNote || i.Status != StatusPosted || i.Scheduled() {
+		if i.IsForward || i.Type == TypeNote || i.Status != StatusPosted || i.Scheduled() || i.Automatic() {
 			continue
 		}
 		if i.Type == TypeUser {

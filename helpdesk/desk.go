@@ -9,8 +9,12 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// Desk is the handle of a member in one account. All its methods are limited to the mailboxes of the membership.
-type Desk struct {
+// Desk is a member at work in one account. Its handles, such as [Desk.Conversations], have the operations, one handle for each
+// kind of resource. All of them are limited to the mailboxes of the membership.
+type Desk struct{ desk }
+
+// desk is what the handles of a [Desk] share.
+type desk struct {
 	svc          *Service
 	guard        deskGuard
 	scope        Scope
@@ -32,7 +36,7 @@ func (d *Desk) Lagging() *Desk {
 }
 
 // lists returns the reader for lists, in place of the one that the guard gave.
-func (d *Desk) lists(r Reader) Reader {
+func (d *desk) lists(r Reader) Reader {
 	if !d.lagging {
 		return r
 	}
@@ -59,24 +63,30 @@ func (d *Desk) Holds(p identity.Permission) bool { return d.guard.Allows(p) }
 func (d *Desk) Permissions() []identity.Permission { return d.permissions.Sorted() }
 
 // emit appends an event about a resource to the account's log.
-func (d *Desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID int64) error {
+func (d *desk) emit(ctx context.Context, tx Tx, kind string, subject, mailboxID int64) error {
 	return tx.Emit(ctx, d.event(kind, subject, mailboxID))
 }
 
 // emitIn is emit for a resource in a conversation.
-func (d *Desk) emitIn(ctx context.Context, tx Tx, kind string, subject int64, c Conversation) error {
+func (d *desk) emitIn(ctx context.Context, tx Tx, kind string, subject int64, c Conversation) error {
 	e := d.event(kind, subject, c.MailboxID)
 	e.ConversationID = c.ID
 	return tx.Emit(ctx, e)
 }
 
-func (d *Desk) event(kind string, subject, mailboxID int64) storage.Event {
+func (d *desk) event(kind string, subject, mailboxID int64) storage.Event {
 	e := storage.Event{
 		Type: kind, Subject: subject, MailboxID: mailboxID, ActorID: d.userID, Data: eventData(subject), Time: d.svc.now(),
 	}
 	if areaOf(kind) == "conversation" {
 		e.ConversationID = subject
 	}
+	return e
+}
+
+// becauseOf is the data of an event about a conversation that an interaction caused.
+func becauseOf(e storage.Event, interactionID int64) storage.Event {
+	e.Data, _ = json.Marshal(map[string]int64{"id": e.Subject, "interaction_id": interactionID}) // a map of integers always encodes
 	return e
 }
 

@@ -22,8 +22,8 @@ func TestDeskLists(t *testing.T) {
 	m.MessageID, m.Subject = "2@example.com", "The window is stuck"
 	b.clock.Add(1e9)
 	second := b.receive(m).ConversationID
-	must(agent.CreateInteraction(b.ctx, first, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
-	must(b.desk.CreateInteraction(b.ctx, second, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
+	must(agent.Interactions().Create(b.ctx, first, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
+	must(b.desk.Interactions().Create(b.ctx, second, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "So"}))(t)
 	answer := b.answer(quiet, helpdesk.InteractionInput{})
 	report(b, begin(b, answer.ID), sending.Failed)
 	yes, no := true, false
@@ -39,10 +39,10 @@ func TestDeskLists(t *testing.T) {
 		{"failed, and somebody waits", helpdesk.ViewFilter{Undelivered: true, Awaiting: &yes}, nil},
 	} {
 		query, _ := tt.filter.Query(agent.UserID())
-		view := must(agent.CreateView(b.ctx, helpdesk.ViewInput{Name: tt.name, Filter: tt.filter}))(t)
+		view := must(agent.Views().Create(b.ctx, helpdesk.ViewInput{Name: tt.name, Filter: tt.filter}))(t)
 		for what, q := range map[string]helpdesk.ConversationQuery{"query": query, "view": {ViewID: view.ID}} {
 			var got []int64
-			for _, c := range must(agent.Conversations(b.ctx, q, storage.PageRequest{}))(t).Items {
+			for _, c := range must(agent.Conversations().List(b.ctx, q, storage.PageRequest{}))(t).Items {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -50,11 +50,11 @@ func TestDeskLists(t *testing.T) {
 			}
 		}
 	}
-	_, err := agent.CreateView(b.ctx, helpdesk.ViewInput{Name: "V", Filter: helpdesk.ViewFilter{Draft: "you"}})
+	_, err := agent.Views().Create(b.ctx, helpdesk.ViewInput{Name: "V", Filter: helpdesk.ViewFilter{Draft: "you"}})
 	if fields := fieldsOf(err); len(fields["filter[draft]"]) != 1 {
 		t.Errorf("drafts of nobody: %v", err)
 	}
-	if _, err := agent.Conversations(b.ctx, helpdesk.ConversationQuery{DraftBy: 9999}, storage.PageRequest{}); err == nil {
+	if _, err := agent.Conversations().List(b.ctx, helpdesk.ConversationQuery{DraftBy: 9999}, storage.PageRequest{}); err == nil {
 		t.Error("drafts of somebody who is no member")
 	}
 }

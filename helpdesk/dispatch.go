@@ -85,7 +85,7 @@ func (p *Dispatch) Distribute(ctx context.Context, accountID int64) (more bool, 
 		if err := p.disableAll(ctx, tx, orphans); err != nil {
 			return err
 		}
-		hooks, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
+		hooks, err := webhookNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]subscription
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
+	hooks, err := webhookNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]subscription
 		if !w.IsActive {
 			continue
 		}
-		may, err := p.svc.stillMay(ctx, accountID, w.UserID, func(maker *Desk) error { return maker.mayAim(w) })
+		may, err := p.svc.stillMay(ctx, accountID, w.UserID, func(maker *desk) error { return maker.mayAim(w) })
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +136,7 @@ func (p *Dispatch) orphans(ctx context.Context, accountID int64) ([]subscription
 // disableAll disables orphans that have not changed in the meantime.
 func (p *Dispatch) disableAll(ctx context.Context, tx Tx, orphans []subscription.Webhook) error {
 	for _, orphan := range orphans {
-		w, err := tx.Webhooks().Lock(ctx, orphan.ID)
+		w, err := webhookNoun().Rows(tx).Lock(ctx, orphan.ID)
 		if fault.Is(err, fault.NotFound) || err == nil && (!w.IsActive || w.UserID != orphan.UserID) {
 			continue
 		}
@@ -189,20 +189,20 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 	}
 	var calls []subscription.WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		w, err := tx.Webhooks().Lock(ctx, job.Subject)
+		w, err := webhookNoun().Rows(tx).Lock(ctx, job.Subject)
 		if err != nil {
 			return err
 		}
 		if !w.IsActive { // disabled while an event became a delivery
 			return tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, p.svc.now())
 		}
-		held, err := tx.HeldWebhookDeliveries(ctx, w.ID, p.svc.now())
+		held, err := p.heldDeliveries(ctx, tx, w.ID)
 		if err != nil {
 			return err
 		}
 		free := parallel - len(held)
 		own := slices.DeleteFunc(held, func(d subscription.WebhookDelivery) bool { return d.HeldBy != job.ID })
-		calls, err = p.take(ctx, tx, job.AccountID, w, job.ID, own, free)
+		calls, err = p.assignDeliveries(ctx, tx, job.AccountID, w, job.ID, own, free)
 		return err
 	})
 	if fault.Is(err, fault.NotFound) {
@@ -211,11 +211,17 @@ func (p *Dispatch) Begin(ctx context.Context, job storage.ClaimedJob, parallel i
 	return calls, err
 }
 
-// take assigns deliveries of a locked webhook to a job: those it already holds, and as many free due ones as allowed.
-func (p *Dispatch) take(ctx context.Context, tx Tx, accountID int64, w subscription.Webhook, job int64, taken []subscription.WebhookDelivery, free int) ([]subscription.WebhookCall, error) {
+// heldDeliveries returns the pending deliveries of a webhook that jobs hold, by id.
+func (p *Dispatch) heldDeliveries(ctx context.Context, tx Tx, webhookID int64) ([]subscription.WebhookDelivery, error) {
+	filter := subscription.WebhookDeliveryFilter{WebhookID: webhookID, HeldAfter: p.svc.now()}
+	return tx.WebhookDeliveries().List(ctx, filter, storage.Seek{Limit: storage.NoLimit})
+}
+
+// assignDeliveries assigns deliveries of a locked webhook to a job: those it already holds, and as many free due ones as allowed.
+func (p *Dispatch) assignDeliveries(ctx context.Context, tx Tx, accountID int64, w subscription.Webhook, job int64, taken []subscription.WebhookDelivery, free int) ([]subscription.WebhookCall, error) {
 	now := p.svc.now()
 	if free > 0 {
-		due, err := tx.DueWebhookDeliveries(ctx, w.ID, now, free)
+		due, err := tx.WebhookDeliveries().List(ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID, DueBy: now}, storage.Seek{Limit: free})
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +262,7 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w subscrip
 			}
 			continue
 		}
-		body, err := json.Marshal(p.svc.CloudEvent(accountID, events[at]))
+		body, err := json.Marshal(p.svc.CloudEvent(accountID, withoutMailboxes(events[at], reachOf(w))))
 		if err != nil {
 			return nil, fault.Wrap(fault.Internal, "encoding an event", err)
 		}
@@ -265,6 +271,14 @@ func (p *Dispatch) calls(ctx context.Context, tx Tx, accountID int64, w subscrip
 		})
 	}
 	return calls, nil
+}
+
+// reachOf returns the mailboxes that a webhook is limited to; nil: all.
+func reachOf(w subscription.Webhook) []int64 {
+	if len(w.MailboxIDs) == 0 {
+		return nil
+	}
+	return w.MailboxIDs
 }
 
 // lost gives up a delivery whose event was pruned, so that it does not hold up the others.
@@ -305,18 +319,18 @@ func (p *Dispatch) Report(ctx context.Context, call subscription.WebhookCall, ou
 	var next []subscription.WebhookCall
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
 		next = nil
-		w, err := tx.Webhooks().Lock(ctx, call.WebhookID)
+		w, err := webhookNoun().Rows(tx).Lock(ctx, call.WebhookID)
 		if err != nil {
 			return err
 		}
-		if err := p.settle(ctx, tx, &w, call, out); err != nil || parallel <= 0 || !w.IsActive {
+		if err := p.recordOutcome(ctx, tx, &w, call, out); err != nil || parallel <= 0 || !w.IsActive {
 			return err
 		}
-		held, err := tx.HeldWebhookDeliveries(ctx, w.ID, p.svc.now())
+		held, err := p.heldDeliveries(ctx, tx, w.ID)
 		if err != nil {
 			return err
 		}
-		next, err = p.take(ctx, tx, call.AccountID, w, call.Job, nil, min(1, parallel-len(held)))
+		next, err = p.assignDeliveries(ctx, tx, call.AccountID, w, call.Job, nil, min(1, parallel-len(held)))
 		return err
 	})
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -328,8 +342,8 @@ func (p *Dispatch) Report(ctx context.Context, call subscription.WebhookCall, ou
 	return &next[0], nil
 }
 
-// settle records an outcome in the delivery and in the locked webhook.
-func (p *Dispatch) settle(ctx context.Context, tx Tx, w *subscription.Webhook, call subscription.WebhookCall, out subscription.WebhookOutcome) error {
+// recordOutcome records an outcome in the delivery and in the locked webhook.
+func (p *Dispatch) recordOutcome(ctx context.Context, tx Tx, w *subscription.Webhook, call subscription.WebhookCall, out subscription.WebhookOutcome) error {
 	d, err := tx.WebhookDeliveries().Get(ctx, call.DeliveryID)
 	if err != nil {
 		return err
@@ -366,7 +380,7 @@ func (p *Dispatch) settle(ctx context.Context, tx Tx, w *subscription.Webhook, c
 	if w.FailingSince.Equal(old.FailingSince) && w.Failures == old.Failures && w.LastSuccessAt.Equal(old.LastSuccessAt) {
 		return nil
 	}
-	return tx.Webhooks().Update(ctx, w)
+	return webhookNoun().Rows(tx).Update(ctx, w)
 }
 
 // failed schedules a retry of a delivery, or gives it up.
@@ -389,7 +403,7 @@ func (p *Dispatch) failed(ctx context.Context, tx Tx, accountID int64, w *subscr
 func (p *Dispatch) disable(ctx context.Context, tx Tx, w *subscription.Webhook, reason subscription.WebhookReason) error {
 	now := p.svc.now()
 	w.IsActive, w.Reason, w.UpdatedAt = false, reason, now
-	if err := tx.Webhooks().Update(ctx, w); err != nil {
+	if err := webhookNoun().Rows(tx).Update(ctx, w); err != nil {
 		return err
 	}
 	if err := tx.FailWebhookDeliveries(ctx, w.ID, webhookOff, now); err != nil {
@@ -426,7 +440,7 @@ func (p *Dispatch) prune(ctx context.Context, accountID int64) error {
 	if err != nil {
 		return err
 	}
-	hooks, err := r.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
+	hooks, err := webhookNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (s *Service) signers(ctx context.Context, r Reader, from string) ([]sending
 	best := sending.Domain{}
 	var after *storage.Position
 	for {
-		page, err := r.Domains().List(ctx, storage.NoFilter{}, storage.Seek{From: after, Limit: 100})
+		page, err := domainNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{From: after, Limit: 100})
 		if err != nil {
 			return nil, err
 		}

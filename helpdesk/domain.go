@@ -21,6 +21,31 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
+// domainNoun declares the rows of sending domains.
+func domainNoun() storage.Declared[sending.Domain, storage.NoFilter] {
+	return storage.Declared[sending.Domain, storage.NoFilter]{
+		Noun: storage.Noun[sending.Domain]{
+			Name:    "domain",
+			ID:      func(d *sending.Domain) *int64 { return &d.ID },
+			Account: func(d *sending.Domain) *int64 { return &d.AccountID },
+			Unique: []storage.Unique[sending.Domain]{
+				{Code: sending.UniqueDomain, Index: "name", Fields: func(d *sending.Domain) []any { return []any{&d.Name} }},
+			},
+		},
+		Key: "domain", Plural: "domains",
+		Columns: []storage.Column[sending.Domain]{
+			{Name: "name", Field: func(d *sending.Domain) any { return &d.Name }},
+			{Name: "selector", Field: func(d *sending.Domain) any { return &d.Selector }},
+			{Name: "sealed_key", Field: func(d *sending.Domain) any { return &d.SealedKey }},
+			{Name: "records", Field: func(d *sending.Domain) any {
+				return storage.Objects(&d.Records, func(r sending.DNSRecord) []string { return []string{r.Label, r.Type, r.Hostname, r.Value, r.Problem} })
+			}},
+			{Name: "created_at", Field: func(d *sending.Domain) any { return &d.CreatedAt }},
+			{Name: "updated_at", Field: func(d *sending.Domain) any { return &d.UpdatedAt }},
+		},
+	}
+}
+
 // domainProfile is the profile for looked-up names, with the length limits of DNS.
 var domainProfile = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.VerifyDNSLength(true))
 
@@ -81,9 +106,15 @@ func sealDomain(d sending.Domain) sending.Domain {
 	return d
 }
 
-// CreateDomain creates a domain with its own DKIM keys. It needs domains.create. A name that cannot be registered, or that
+// Domains are the domains that the account sends from.
+type Domains struct{ *desk }
+
+// Domains returns the handle of the domains that the account sends from.
+func (d *Desk) Domains() Domains { return Domains{&d.desk} }
+
+// Create creates a domain with its own DKIM keys. It needs domains.create. A name that cannot be registered, or that
 // another domain of the account has, is an Invalid fault on domain.
-func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, error) {
+func (d Domains) Create(ctx context.Context, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsCreate)
 	if err != nil {
 		return sending.Domain{}, err
@@ -101,7 +132,7 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, e
 		return sending.Domain{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Domains().Insert(ctx, &domain); err != nil {
+		if err := domainNoun().Rows(tx).Insert(ctx, &domain); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.created", domain.ID, 0)
@@ -112,9 +143,9 @@ func (d *Desk) CreateDomain(ctx context.Context, name string) (sending.Domain, e
 	return sealDomain(domain), nil
 }
 
-// UpdateDomain renames a domain. A new name gets new DKIM keys and new, unverified records; the same name changes nothing.
+// Update renames a domain. A new name gets new DKIM keys and new, unverified records; the same name changes nothing.
 // It needs domains.update.
-func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending.Domain, error) {
+func (d Domains) Update(ctx context.Context, id int64, name string) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
 		return sending.Domain{}, err
@@ -130,7 +161,7 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending
 	if problem != "" {
 		return sending.Domain{}, fault.Field("domain", problem)
 	}
-	old, err := r.Domains().Get(ctx, id) // do not generate keys for an absent domain
+	old, err := domainNoun().Reader(r).Get(ctx, id) // do not generate keys for an absent domain
 	if err != nil {
 		return sending.Domain{}, err
 	}
@@ -143,12 +174,12 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending
 	}
 	var domain sending.Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
+		if domain, err = domainNoun().Rows(tx).Lock(ctx, id); err != nil {
 			return err
 		}
 		domain.Name, domain.Selector = renamed.Name, renamed.Selector
 		domain.SealedKey, domain.Records, domain.UpdatedAt = renamed.SealedKey, renamed.Records, d.svc.now()
-		if err := tx.Domains().Update(ctx, &domain); err != nil {
+		if err := domainNoun().Rows(tx).Update(ctx, &domain); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.updated", domain.ID, 0)
@@ -159,13 +190,13 @@ func (d *Desk) UpdateDomain(ctx context.Context, id int64, name string) (sending
 	return sealDomain(domain), nil
 }
 
-// VerifyDomain looks up a domain's records and records which exist. It needs domains.update. Without Config.DNS it is a
+// Verify looks up a domain's records and records which exist. It needs domains.update. Without Config.DNS it is a
 // Disabled fault. A record whose look-up fails keeps its state and gets a Problem that reports the failure. If the domain
 // was renamed in the meantime, it is a Conflict fault.
 //
 // Only the owner can have published the DKIM key, while any domain may have an SPF and a DMARC record; these count only
 // together with the key.
-func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, error) {
+func (d Domains) Verify(ctx context.Context, id int64) (sending.Domain, error) {
 	begin, err := d.guard.Write(identity.DomainsUpdate)
 	if err != nil {
 		return sending.Domain{}, err
@@ -174,7 +205,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, erro
 	if err != nil {
 		return sending.Domain{}, err
 	}
-	asked, err := r.Domains().Get(ctx, id)
+	asked, err := domainNoun().Reader(r).Get(ctx, id)
 	if err != nil {
 		return sending.Domain{}, err
 	}
@@ -187,7 +218,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, erro
 	}
 	var domain sending.Domain
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if domain, err = tx.Domains().Lock(ctx, id); err != nil {
+		if domain, err = domainNoun().Rows(tx).Lock(ctx, id); err != nil {
 			return err
 		}
 		if domain.Selector != asked.Selector {
@@ -198,7 +229,7 @@ func (d *Desk) VerifyDomain(ctx context.Context, id int64) (sending.Domain, erro
 			return nil
 		}
 		domain.UpdatedAt = d.svc.now()
-		if err := tx.Domains().Update(ctx, &domain); err != nil {
+		if err := domainNoun().Rows(tx).Update(ctx, &domain); err != nil {
 			return err
 		}
 		kind := "domain.updated"
@@ -241,25 +272,25 @@ func noteResults(d *sending.Domain, results []sending.DNSResult) bool {
 	return changed
 }
 
-// Domain returns a domain. It needs domains.view.
-func (d *Desk) Domain(ctx context.Context, id int64) (sending.Domain, error) {
+// Get returns a domain. It needs domains.view.
+func (d Domains) Get(ctx context.Context, id int64) (sending.Domain, error) {
 	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
 		return sending.Domain{}, err
 	}
-	domain, err := r.Domains().Get(ctx, id)
+	domain, err := domainNoun().Reader(r).Get(ctx, id)
 	return sealDomain(domain), err
 }
 
-// Domains lists the domains of the account, by id. It needs domains.view.
-func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Page[sending.Domain], error) {
+// List lists the domains of the account, by id. It needs domains.view.
+func (d Domains) List(ctx context.Context, req storage.PageRequest) (storage.Page[sending.Domain], error) {
 	r, err := d.guard.Read(identity.DomainsView)
 	if err != nil {
 		return storage.Page[sending.Domain]{}, err
 	}
 	return storage.List(req, false, func(domain sending.Domain) storage.Position { return storage.Position{ID: domain.ID} },
 		func(seek storage.Seek) ([]sending.Domain, error) {
-			all, err := r.Domains().List(ctx, storage.NoFilter{}, seek)
+			all, err := domainNoun().Reader(r).List(ctx, storage.NoFilter{}, seek)
 			for i := range all {
 				all[i] = sealDomain(all[i])
 			}
@@ -267,8 +298,8 @@ func (d *Desk) Domains(ctx context.Context, req storage.PageRequest) (storage.Pa
 		})
 }
 
-// DeleteDomain removes a domain and its keys. It needs domains.delete.
-func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
+// Delete removes a domain and its keys. It needs domains.delete.
+func (d Domains) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.DomainsDelete)
 	if err != nil {
 		return err
@@ -277,7 +308,7 @@ func (d *Desk) DeleteDomain(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Domains().Delete(ctx, id); err != nil {
+		if err := domainNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "domain.deleted", id, 0)

@@ -73,7 +73,7 @@ func TestDomainNames(t *testing.T) {
 		"xn--zz.org":                      {"", "", noName},
 		"\x00\xff.org":                    {"", "", noName},
 	} {
-		d, err := b.desk.CreateDomain(b.ctx, input)
+		d, err := b.desk.Domains().Create(b.ctx, input)
 		if want.problem != "" {
 			if diff := cmp.Diff(fault.Fields{"domain": {want.problem}}, fieldsOf(err)); diff != "" {
 				t.Errorf("%q: %v %s", input, err, diff)
@@ -84,7 +84,7 @@ func TestDomainNames(t *testing.T) {
 			t.Errorf("%q: %q below %q, %v", input, d.Subdomain(), d.Name, err)
 		}
 	}
-	_, err := b.desk.CreateDomain(b.ctx, "BÜCHER.example")
+	_, err := b.desk.Domains().Create(b.ctx, "BÜCHER.example")
 	if diff := cmp.Diff(fault.Fields{"domain": {"is already taken"}}, fieldsOf(err)); diff != "" {
 		t.Error(err, diff)
 	}
@@ -94,7 +94,7 @@ func TestDomainNames(t *testing.T) {
 func TestDomainKey(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.SPF = "include:spf.example.net" })
-	d := must(b.desk.CreateDomain(b.ctx, "example.org"))(t)
+	d := must(b.desk.Domains().Create(b.ctx, "example.org"))(t)
 	type record struct{ Label, Type, Hostname, Value string }
 	var got []record
 	for _, r := range d.Records {
@@ -113,7 +113,7 @@ func TestDomainKey(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	stored := must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).Domains().Get(b.ctx, d.ID))(t)
+	stored := must(helpdesk.Nouns().Domains.Reader(b.store.Within(helpdesk.Scope{AccountID: b.account.ID})).Get(b.ctx, d.ID))(t)
 	sealer := must(storage.NewSealer(make([]byte, 32)))(t)
 	var first asn1.RawValue // the other key follows
 	must(asn1.Unmarshal(must(sealer.Open(stored.SealedKey, "domain/"+d.Selector+"/dkim"))(t), &first))(t)
@@ -123,10 +123,10 @@ func TestDomainKey(t *testing.T) {
 	if !private.PublicKey.Equal(public) || public.N.BitLen() != 2048 {
 		t.Error("the record has another key")
 	}
-	again := must(b.desk.Domain(b.ctx, d.ID))(t)
-	list := must(b.desk.Domains(b.ctx, storage.PageRequest{}))(t).Items
-	renamed := must(b.desk.UpdateDomain(b.ctx, d.ID, "mail.example.org"))(t)
-	same := must(b.desk.UpdateDomain(b.ctx, d.ID, "Mail.example.org"))(t)
+	again := must(b.desk.Domains().Get(b.ctx, d.ID))(t)
+	list := must(b.desk.Domains().List(b.ctx, storage.PageRequest{}))(t).Items
+	renamed := must(b.desk.Domains().Update(b.ctx, d.ID, "mail.example.org"))(t)
+	same := must(b.desk.Domains().Update(b.ctx, d.ID, "Mail.example.org"))(t)
 	for _, shown := range append(list, d, again, renamed, same) {
 		if shown.SealedKey != nil {
 			t.Error("a private key is shown")
@@ -135,7 +135,7 @@ func TestDomainKey(t *testing.T) {
 	if renamed.Selector == d.Selector || renamed.Records[2].Hostname != "_dmarc.mail.example.org" || same.Selector != renamed.Selector {
 		t.Errorf("renamed: %+v, then %+v", renamed, same)
 	}
-	if err := b.desk.DeleteDomain(b.ctx, d.ID); err != nil {
+	if err := b.desk.Domains().Delete(b.ctx, d.ID); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"domain.created", "domain.updated", "domain.deleted"}, b.kinds("domain.")); diff != "" {
@@ -158,7 +158,7 @@ func TestVerifyDomain(t *testing.T) {
 			return results, nil
 		}
 	})
-	d := must(b.desk.CreateDomain(b.ctx, "example.org"))(t)
+	d := must(b.desk.Domains().Create(b.ctx, "example.org"))(t)
 	const waits = "The record is right; it counts as soon as the DKIM record is there."
 	absent, right, unknown := sending.DNSResult{Problem: "absent"}, sending.DNSResult{Verified: true}, sending.DNSResult{Unknown: true, Problem: "later"}
 	for _, step := range []struct {
@@ -177,7 +177,7 @@ func TestVerifyDomain(t *testing.T) {
 		{"the key is gone", []sending.DNSResult{absent, right, right, absent}, "----", [4]string{"absent", waits, waits, "absent"}},
 	} {
 		results = step.results
-		got := must(b.desk.VerifyDomain(b.ctx, d.ID))(t)
+		got := must(b.desk.Domains().Verify(b.ctx, d.ID))(t)
 		states, problems := "", [4]string{}
 		for i, r := range got.Records {
 			states += map[bool]string{true: "v", false: "-"}[r.Verified]
@@ -186,7 +186,7 @@ func TestVerifyDomain(t *testing.T) {
 		if states != step.want || problems != step.problem || got.Verified() != strings.Contains(step.want, "v") || got.SealedKey != nil {
 			t.Errorf("%s: %s %q", step.name, states, problems)
 		}
-		if diff := cmp.Diff(must(b.desk.Domain(b.ctx, d.ID))(t), got); diff != "" {
+		if diff := cmp.Diff(must(b.desk.Domains().Get(b.ctx, d.ID))(t), got); diff != "" {
 			t.Errorf("%s: %s", step.name, diff)
 		}
 	}
@@ -197,12 +197,12 @@ func TestVerifyDomain(t *testing.T) {
 	if diff := cmp.Diff(want, b.kinds("domain.")); diff != "" {
 		t.Error(diff)
 	}
-	during = func() { must(b.desk.UpdateDomain(b.ctx, d.ID, "example.com"))(t) }
+	during = func() { must(b.desk.Domains().Update(b.ctx, d.ID, "example.com"))(t) }
 	results = []sending.DNSResult{right, right, right, right}
-	if _, err := b.desk.VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Domains().Verify(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("what was found for the old name: %v", err)
 	}
-	if must(b.desk.Domain(b.ctx, d.ID))(t).Verified() {
+	if must(b.desk.Domains().Get(b.ctx, d.ID))(t).Verified() {
 		t.Error("the new name is verified")
 	}
 }
@@ -210,14 +210,14 @@ func TestVerifyDomain(t *testing.T) {
 func TestVerifyWithoutResolver(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	d := must(b.desk.CreateDomain(b.ctx, "example.org"))(t)
-	if _, err := b.desk.VerifyDomain(b.ctx, d.ID); !fault.Is(err, fault.Disabled) {
+	d := must(b.desk.Domains().Create(b.ctx, "example.org"))(t)
+	if _, err := b.desk.Domains().Verify(b.ctx, d.ID); !fault.Is(err, fault.Disabled) {
 		t.Error(err)
 	}
-	if _, err := b.desk.VerifyDomain(b.ctx, d.ID+1); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Domains().Verify(b.ctx, d.ID+1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, err := b.member(identity.RoleAgent).VerifyDomain(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.member(identity.RoleAgent).Domains().Verify(b.ctx, d.ID); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }

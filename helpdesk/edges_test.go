@@ -51,7 +51,7 @@ func TestQueryNeedsInteractionsView(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	b.receive(opening())
-	view := must(b.desk.CreateView(b.ctx, helpdesk.ViewInput{Name: "Doors", Filter: helpdesk.ViewFilter{Words: "open"}}))(t)
+	view := must(b.desk.Views().Create(b.ctx, helpdesk.ViewInput{Name: "Doors", Filter: helpdesk.ViewFilter{Words: "open"}}))(t)
 	for _, c := range []struct {
 		name   string
 		scopes []identity.Permission
@@ -65,7 +65,7 @@ func TestQueryNeedsInteractionsView(t *testing.T) {
 		{"the list", []identity.Permission{identity.ConversationsView}, helpdesk.ConversationQuery{}, 1},
 	} {
 		desk := must(b.svc.Desk(b.ctx, b.scoped(c.scopes...), b.account.ID))(t)
-		page, err := desk.Conversations(b.ctx, c.query, storage.PageRequest{})
+		page, err := desk.Conversations().List(b.ctx, c.query, storage.PageRequest{})
 		var got any = len(page.Items)
 		if err != nil {
 			got = fault.Of(err)
@@ -99,11 +99,45 @@ func TestAccountsAndScopes(t *testing.T) {
 	}
 }
 
+// Users see the accounts that they are members of, and the operator sees all of them.
+func TestAccountsOfTheOperator(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	operator := b.svc.Operator()
+	other := must(operator.CreateUser(b.ctx, identity.UserInput{Email: "other@example.com"}))(t)
+	theirs := must(operator.CreateAccount(b.ctx, identity.AccountInput{Name: "Theirs"}, other.ID))(t)
+	for name, c := range map[string]struct {
+		admin *helpdesk.Admin
+		want  []int64
+	}{
+		"the operator": {operator, []int64{b.account.ID, theirs.ID}},
+		"a member":     {must(b.svc.Admin(b.ctx, b.svc.As(b.owner.ID)))(t), []int64{b.account.ID}},
+		"another":      {must(b.svc.Admin(b.ctx, b.svc.As(other.ID)))(t), []int64{theirs.ID}},
+	} {
+		var got []int64
+		for req := (storage.PageRequest{Limit: 1}); ; {
+			page := must(c.admin.Accounts(b.ctx, req))(t)
+			for _, a := range page.Items {
+				got = append(got, a.ID)
+			}
+			if req.Cursor = page.Next; req.Cursor == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if ids := must(c.admin.AccountIDs(b.ctx, 0))(t); !cmp.Equal(c.want, ids) {
+			t.Errorf("%s: %v", name, ids)
+		}
+	}
+}
+
 // A key has one name: 1 is not 01.
 func TestPortalKeyHasOneName(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	key, secret, err := b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: "HS256"})
+	key, secret, err := b.desk.PortalKeys().Create(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: "HS256"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ func Example() {
 	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org", Name: "Olga"})
 	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	_, _ = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
-	c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	_, _ = desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	c, err := desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Your door",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Have you tried to pull?"}},
 	})

@@ -30,7 +30,7 @@ func (s *Service) seal(ctx context.Context, tx Tx, deliveries, ready []sending.D
 	for i, d := range deliveries {
 		addresses[i] = d.AddressKey
 	}
-	found, err := tx.PGPKeysByAddress(ctx, addresses)
+	found, err := keysOfAddresses(ctx, tx.Reader(), addresses)
 	if err != nil || len(found) == 0 {
 		return sealing{}, err
 	}
@@ -77,7 +77,7 @@ func (k addressKeys) problem() string {
 }
 
 // usable groups keys by address and omits unusable ones.
-func (s *Service) usable(found []KeyOfAddress, now time.Time) map[string]addressKeys {
+func (s *Service) usable(found []keyOfAddress, now time.Time) map[string]addressKeys {
 	out := map[string]addressKeys{}
 	for _, k := range found {
 		of := out[k.EmailKey]

@@ -31,13 +31,23 @@ type Erasure struct {
 // UniqueErasure is the code of a store's Conflict fault for a duplicate (account, Digest).
 const UniqueErasure = "erasure"
 
-func erasureNoun() storage.Noun[Erasure] {
-	return storage.Noun[Erasure]{
-		Name: "erasure",
-		ID:   func(e *Erasure) *int64 { return &e.ID },
-		Unique: []storage.Unique[Erasure]{
-			{Code: UniqueErasure, Fields: func(e *Erasure) []any { return []any{&e.Digest} }},
+func erasureNoun() storage.Declared[Erasure, ErasureFilter] {
+	return storage.Declared[Erasure, ErasureFilter]{
+		Noun: storage.Noun[Erasure]{
+			Name: "erasure",
+			ID:   func(t *Erasure) *int64 { return &t.ID },
+			Unique: []storage.Unique[Erasure]{
+				{Code: UniqueErasure, Index: "digest", Fields: func(t *Erasure) []any { return []any{&t.Digest} }},
+			},
 		},
+		Key: "erasure", Plural: "erasures",
+		Columns: []storage.Column[Erasure]{
+			{Name: "customer_id", Field: func(t *Erasure) any { return &t.CustomerID }, Refers: "customer", Loose: true},
+			{Name: "digest", Field: func(t *Erasure) any { return &t.Digest }},
+			{Name: "user_id", Field: func(t *Erasure) any { return &t.UserID }, Refers: "user"},
+			{Name: "erased_at", Field: func(t *Erasure) any { return &t.ErasedAt }},
+		},
+		Where: func(f ErasureFilter) []storage.Condition { return storage.AnyOf("digest", f.Digests) },
 	}
 }
 
@@ -141,7 +151,7 @@ func addErasureKeys(ctx context.Context, tx Tx, sealer storage.Sealer, keys [][]
 		}
 	}
 	if len(all) > maxErasureKeys {
-		return nil, fault.Field("keys", fmt.Sprintf("are more than %d, together with those of the account", maxErasureKeys))
+		return nil, fault.Field("keys", fmt.Sprintf("would exceed the account's limit of %d", maxErasureKeys))
 	}
 	if len(all) == known {
 		return all, nil
@@ -178,7 +188,7 @@ func erasedUnder(ctx context.Context, r Reader, keys erasureKeys, emailKeys []st
 		if len(digests) == 0 {
 			continue
 		}
-		found, err := r.Erasures().List(ctx, ErasureFilter{Digests: digests}, storage.Seek{Limit: storage.NoLimit})
+		found, err := erasureNoun().Reader(r).List(ctx, ErasureFilter{Digests: digests}, storage.Seek{Limit: storage.NoLimit})
 		if err != nil {
 			return nil, err
 		}
@@ -193,7 +203,7 @@ func erasedUnder(ctx context.Context, r Reader, keys erasureKeys, emailKeys []st
 
 // Erasures lists the tombstones of erased customers, one for each address that they had, newest first. A non-empty address
 // limits the list to its own. It needs audit_log.view and all mailboxes.
-func (d *Desk) Erasures(ctx context.Context, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
+func (d Account) Erasures(ctx context.Context, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
 	var none storage.Page[Erasure]
 	r, err := d.guard.Read(identity.AuditLogView)
 	if err == nil {
@@ -205,7 +215,7 @@ func (d *Desk) Erasures(ctx context.Context, email string, req storage.PageReque
 	return d.svc.erasures(ctx, r, email, req)
 }
 
-// Erasures is [Desk.Erasures] for an account; operators only.
+// Erasures is [Account.Erasures] for an account; operators only.
 func (a *Admin) Erasures(ctx context.Context, accountID int64, email string, req storage.PageRequest) (storage.Page[Erasure], error) {
 	r, err := a.account(accountID)
 	if err != nil {
@@ -235,7 +245,7 @@ func (s *Service) erasures(ctx context.Context, r Reader, email string, req stor
 		filter.Digests = erasureKeys(keys).digests(mailaddr.Key(email))
 	}
 	return storage.List(req, true, func(e Erasure) storage.Position { return storage.Position{ID: e.ID} },
-		func(seek storage.Seek) ([]Erasure, error) { return r.Erasures().List(ctx, filter, seek) })
+		func(seek storage.Seek) ([]Erasure, error) { return erasureNoun().Reader(r).List(ctx, filter, seek) })
 }
 
 // Erased returns when addresses were erased, by address; those that never were are absent. Imports leave out what these

@@ -54,7 +54,9 @@ func (a *Admin) WriteErasures(ctx context.Context, accountID int64, w io.Writer)
 	if err := out.Encode(erasureHead{erasureFormat, erasureVersion, keys}); err != nil {
 		return 0, err
 	}
-	list := func(seek storage.Seek) ([]Erasure, error) { return r.Erasures().List(ctx, ErasureFilter{}, seek) }
+	list := func(seek storage.Seek) ([]Erasure, error) {
+		return erasureNoun().Reader(r).List(ctx, ErasureFilter{}, seek)
+	}
 	err = each(list, func(e Erasure) int64 { return e.ID }, func(e Erasure) error {
 		n++
 		return out.Encode(erasureLine{e.Digest, e.ErasedAt, e.CustomerID})

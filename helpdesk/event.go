@@ -54,8 +54,9 @@ func checkEventTypes(r *identity.Registry, problems *fault.Collector, field stri
 	}
 }
 
-// CloudEvent converts an event of an account. Its data contains only ids: of the resource, and of the mailbox, conversation
-// and acting user if any. Readers fetch the resources with their own permissions. The subject is "<area>/<id>".
+// CloudEvent converts an event of an account. Its data contains ids: of the resource, and of the mailbox, conversation and
+// acting user if any. Events about conversations, interactions and customers also have what changed, and the actor, see
+// [subscription.Changed]. Readers fetch the resources with their own permissions. The subject is "<area>/<id>".
 func (s *Service) CloudEvent(accountID int64, e storage.Event) subscription.CloudEvent {
 	data := map[string]any{}
 	_ = json.Unmarshal(e.Data, &data) // other data than an object is dropped
@@ -74,7 +75,7 @@ func (s *Service) CloudEvent(accountID int64, e storage.Event) subscription.Clou
 }
 
 // viewsEvents returns a permission to view some area's events, preferably one that the member holds.
-func (d *Desk) viewsEvents() identity.Permission {
+func (d *desk) viewsEvents() identity.Permission {
 	for _, area := range d.svc.registry.Areas() {
 		if p, _ := d.svc.registry.Views(area); d.guard.Allows(p) {
 			return p
@@ -83,11 +84,17 @@ func (d *Desk) viewsEvents() identity.Permission {
 	return identity.ConversationsView
 }
 
-// Events lists the account's log, oldest first: the events of mailboxes that the member reaches and those without a mailbox,
+// Events are the account's log of events.
+type Events struct{ *desk }
+
+// Events returns the handle of the log of events.
+func (d *Desk) Events() Events { return Events{&d.desk} }
+
+// List lists the account's log, oldest first: the events of mailboxes that the member reaches and those without a mailbox,
 // about resources that the member may view. It needs the view permission of any area. A conversation out of reach is a
 // NotFound fault. If events after EventQuery.After were pruned, see [Retention], it is an Invalid fault on "after" with code
 // events_lost; the reader must then reload its resources.
-func (d *Desk) Events(ctx context.Context, q subscription.EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
+func (d Events) List(ctx context.Context, q subscription.EventQuery, req storage.PageRequest) (storage.Page[storage.Event], error) {
 	var none storage.Page[storage.Event]
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
@@ -102,9 +109,12 @@ func (d *Desk) Events(ctx context.Context, q subscription.EventQuery, req storag
 	if err := d.reachesConversation(ctx, q.ConversationID); err != nil {
 		return none, err
 	}
-	filter := subscription.EventFilter{Types: q.Types, Areas: d.svc.shownAreas(d.guard.Allows), ConversationID: q.ConversationID}
+	filter := subscription.EventFilter{Types: q.Types, Areas: d.svc.shownAreas(d.guard.Allows)}
+	if q.ConversationID != 0 {
+		filter.ConversationIDs = []int64{q.ConversationID}
+	}
 	position := func(e storage.Event) storage.Position { return storage.Position{ID: e.Seq} }
-	return storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
+	page, err := storage.List(req, false, position, func(seek storage.Seek) ([]storage.Event, error) {
 		if seek.From == nil {
 			seek.From = &storage.Position{ID: q.After}
 		}
@@ -114,10 +124,14 @@ func (d *Desk) Events(ctx context.Context, q subscription.EventQuery, req storag
 		}
 		return slices.DeleteFunc(found, func(e storage.Event) bool { return e.Seq <= q.After }), err
 	})
+	for n, e := range page.Items {
+		page.Items[n] = withoutMailboxes(e, d.scope.Mailboxes)
+	}
+	return page, err
 }
 
 // missesNothing returns a fault if events after the given one were pruned.
-func (d *Desk) missesNothing(ctx context.Context, r subscription.EventReader, after int64) error {
+func (d *desk) missesNothing(ctx context.Context, r subscription.EventReader, after int64) error {
 	last, err := r.LastEvent(ctx)
 	if err != nil {
 		return err
@@ -125,14 +139,14 @@ func (d *Desk) missesNothing(ctx context.Context, r subscription.EventReader, af
 	lost, err := d.svc.eventsLost(ctx, d.scope.AccountID, after, last)
 	if err == nil && lost {
 		err = &fault.Error{
-			Kind: fault.Invalid, Code: subscription.EventsLost, Message: "Events after this one have been deleted. Reload your data, then follow from the newest event.",
+			Kind: fault.Invalid, Code: subscription.EventsLost, Message: "Events after this one have been deleted. Reload your data, then follow from the latest event.",
 			Fields: map[string][]string{"after": {"is older than the events that are kept"}},
 		}
 	}
 	return err
 }
 
-func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
+func (d *desk) reachesConversation(ctx context.Context, id int64) error {
 	if id == 0 {
 		return nil
 	}
@@ -145,7 +159,7 @@ func (d *Desk) reachesConversation(ctx context.Context, id int64) error {
 }
 
 // sees reports whether the member may view an event.
-func (d *Desk) sees(e storage.Event) bool {
+func (d *desk) sees(e storage.Event) bool {
 	if e.MailboxID != 0 && d.scope.Mailboxes != nil && !slices.Contains(d.scope.Mailboxes, e.MailboxID) {
 		return false
 	}
@@ -171,7 +185,7 @@ type FollowInput struct {
 
 // EventFollower reads the log as it grows. It is for use by one goroutine.
 type EventFollower struct {
-	desk     *Desk
+	desk     *desk
 	in       FollowInput
 	stream   storage.EventStream
 	position int64
@@ -204,9 +218,9 @@ func (w *waiting) end() {
 	*w = waiting{}
 }
 
-// Follow starts to read the log as it grows. Visibility and permissions are those of [Desk.Events]. Without Config.Feed it
+// Follow starts to read the log as it grows. Visibility and permissions are those of [Events.List]. Without Config.Feed it
 // is a Disabled fault. The caller must close the follower.
-func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, error) {
+func (d Events) Follow(ctx context.Context, in FollowInput) (*EventFollower, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
 		return nil, err
@@ -238,13 +252,13 @@ func (d *Desk) Follow(ctx context.Context, in FollowInput) (*EventFollower, erro
 		in.Reopen = func(ctx context.Context) (*Desk, error) { return d.svc.Desk(ctx, d.caller, d.scope.AccountID) }
 	}
 	return &EventFollower{
-		desk: d, in: in, stream: d.svc.cfg.Feed.Follow(d.scope.AccountID, after), position: after, reset: reset, checked: d.svc.now(),
+		desk: d.desk, in: in, stream: d.svc.cfg.Feed.Follow(d.scope.AccountID, after), position: after, reset: reset, checked: d.svc.now(),
 	}, nil
 }
 
-// LastEvent returns the Seq of the account's newest event, or 0 if there is none. Resources read afterwards can be followed
+// Last returns the Seq of the account's newest event, or 0 if there is none. Resources read afterwards can be followed
 // from there, see FollowInput.After. It needs the permissions of Follow.
-func (d *Desk) LastEvent(ctx context.Context) (int64, error) {
+func (d Events) Last(ctx context.Context) (int64, error) {
 	r, err := d.guard.Read(d.viewsEvents())
 	if err != nil {
 		return 0, err
@@ -276,8 +290,8 @@ func (f *EventFollower) Next(ctx context.Context) ([]storage.Event, error) {
 	}
 	for i, e := range events {
 		f.position = e.Seq
-		if !f.shows(e) {
-			return f.rest(events[:i:i], events[i+1:]), nil
+		if !f.shows(e) || leaksMailbox(e, f.desk.scope.Mailboxes) {
+			return f.rest(events[:i:i], events[i:]), nil
 		}
 	}
 	return events, nil
@@ -288,7 +302,7 @@ func (f *EventFollower) rest(shown, events []storage.Event) []storage.Event {
 	for _, e := range events {
 		f.position = e.Seq
 		if f.shows(e) {
-			shown = append(shown, e)
+			shown = append(shown, withoutMailboxes(e, f.desk.scope.Mailboxes))
 		}
 	}
 	return shown
@@ -310,7 +324,7 @@ func (f *EventFollower) reopen(ctx context.Context, now time.Time) error {
 	if _, err := d.guard.Read(d.viewsEvents()); err != nil {
 		return err
 	}
-	f.desk, f.checked = d, now
+	f.desk, f.checked = &d.desk, now
 	f.wait.end()
 	return nil
 }
@@ -368,7 +382,7 @@ func assignedTo(old, c Conversation) string {
 }
 
 // updated returns the events of an updated conversation. Members of the mailbox that it left get one that reports this.
-func (d *Desk) updated(old, c Conversation) []storage.Event {
+func (d *desk) updated(old, c Conversation) []storage.Event {
 	var events []storage.Event
 	if old.MailboxID != c.MailboxID {
 		events = append(events, d.event("conversation.moved", c.ID, old.MailboxID))

@@ -13,57 +13,62 @@ import (
 
 // silent are the exported methods that change something and write no event, with the reason. All others must.
 var silent = map[string]string{
-	"Desk.DeleteAccount":      "the log goes with the account",
-	"Desk.MarkRead":           "what one member has read is no change for others",
-	"Desk.MarkUnread":         "as MarkRead",
-	"Intake.ReportFetch":      "how fetching goes, with every poll",
-	"Intake.EndFetch":         "as ReportFetch",
-	"Intake.StopMail":         "the mail waits as before",
-	"Intake.KeepRefreshToken": "what the mail provider handed out for the next login",
-	"Desk.RedeliverWebhook":   "the event would be delivered too",
-	"Dispatch.Begin":          "deliveries on their way are no events, which would be delivered in turn",
-	"Dispatch.Prune":          "as Begin",
-	"Admin.CreateUser":        "users are above accounts, which have the logs",
-	"Admin.CreateToken":       "as CreateUser",
-	"Admin.CreateOwnToken":    "as CreateUser",
-	"Admin.DeleteOwnToken":    "as CreateUser",
-	"Admin.UpdateMe":          "as CreateUser",
-	"Service.StartSession":    "as CreateUser",
-	"Service.ChoosePassword":  "as CreateUser",
-	"Service.EndSession":      "as CreateUser",
-	"Admin.EndOtherSessions":  "as CreateUser",
+	"Account.Delete":           "the log goes with the account",
+	"Conversations.MarkRead":   "what one member has read is no change for others",
+	"Conversations.MarkUnread": "as MarkRead",
+	"Intake.ReportFetch":       "how fetching goes, with every poll",
+	"Intake.EndFetch":          "as ReportFetch",
+	"Intake.StopMail":          "the mail waits as before",
+	"Intake.KeepRefreshToken":  "what the mail provider handed out for the next login",
+	"Webhooks.Redeliver":       "the event would be delivered too",
+	"Dispatch.Begin":           "deliveries on their way are no events, which would be delivered in turn",
+	"Dispatch.Prune":           "as Begin",
+	"Admin.CreateUser":         "users are above accounts, which have the logs",
+	"Admin.CreateToken":        "as CreateUser",
+	"Admin.CreateOwnToken":     "as CreateUser",
+	"Admin.DeleteOwnToken":     "as CreateUser",
+	"Admin.UpdateMe":           "as CreateUser",
+	"Admin.SetPicture":         "as CreateUser",
+	"Admin.RemovePicture":      "as CreateUser",
+	"SignIn.StartSession":      "as CreateUser",
+	"SignIn.ChoosePassword":    "as CreateUser",
+	"SignIn.EndSession":        "as CreateUser",
+	"Admin.EndOtherSessions":   "as CreateUser",
 
-	"Admin.BeginSecondFactor":      "as CreateUser; the audit log has what becomes of it",
-	"Admin.ConfirmSecondFactor":    "as CreateUser",
-	"Admin.RenewRecoveryCodes":     "as CreateUser",
-	"Admin.RemoveSecondFactor":     "as CreateUser",
-	"Admin.ResetSecondFactor":      "as CreateUser",
-	"Desk.ResetMemberSecondFactor": "as CreateUser",
-	"Service.FinishSignIn":         "as CreateUser",
-	"Admin.Unlink":                 "as CreateUser; the audit log has it",
-	"Service.Reseal":               "it changes how secrets are encrypted, and nothing that anybody reads",
-	"Service.CountSealed":          "as Reseal, with which it shares its code; it writes nothing",
-	"Desk.UnlinkMember":            "as Unlink",
-	"Admin.FinishPasskey":          "as Unlink",
-	"Admin.RemovePasskey":          "as Unlink",
-	"Admin.RenamePasskey":          "it is a name for its user alone",
-	"Admin.RemoveUserPasskeys":     "as Unlink",
-	"Desk.RemoveMemberPasskeys":    "as Unlink",
-	"Service.FinishPasskeySignIn":  "as Service.FinishSignIn",
+	"Admin.BeginSecondFactor":   "as CreateUser; the audit log has what becomes of it",
+	"Admin.ConfirmSecondFactor": "as CreateUser",
+	"Admin.RenewRecoveryCodes":  "as CreateUser",
+	"Admin.RemoveSecondFactor":  "as CreateUser",
+	"Admin.ResetSecondFactor":   "as CreateUser",
+	"Members.ResetSecondFactor": "as CreateUser",
+	"SignIn.WithCode":           "as CreateUser",
+	"Admin.Unlink":              "as CreateUser; the audit log has it",
+	"Service.Reseal":            "it changes how secrets are encrypted, and nothing that anybody reads",
+	"Service.CountSealed":       "as Reseal, with which it shares its code; it writes nothing",
+	"Members.Unlink":            "as Unlink",
+	"Admin.FinishPasskey":       "as Unlink",
+	"Admin.RemovePasskey":       "as Unlink",
+	"Admin.RenamePasskey":       "it is a name for its user alone",
+	"Admin.RemoveUserPasskeys":  "as Unlink",
+	"Members.RemovePasskeys":    "as Unlink",
+	"SignIn.FinishPasskey":      "as Service.FinishSignIn",
 
-	"Desk.ReadNotification":      "as MarkRead",
-	"Desk.ReadNotifications":     "as MarkRead",
-	"Service.MailNotifications":  "that a mail is ordered is seen by nobody",
-	"Desk.SetSignature":          "one member's signature is nobody else's business",
-	"Desk.ChooseNotifications":   "what one member wants to be told of is nobody else's business",
-	"Service.PruneNotifications": "what is old goes by itself",
-	"Desk.AddPushDevice":         "where one member is told is nobody else's business",
-	"Desk.RemovePushDevice":      "as AddPushDevice",
-	"Service.PushNotification":   "as AddPushDevice",
-	"Service.IndexCustomer":      "how a conversation is found is nothing that anybody reads",
+	"Notifications.MarkRead":     "as MarkRead",
+	"Notifications.MarkAllRead":  "as MarkRead",
+	"Jobs.MailNotifications":     "that a mail is ordered is seen by nobody",
+	"Signatures.Set":             "one member's signature is nobody else's business",
+	"Notifications.Choose":       "what one member wants to be told of is nobody else's business",
+	"Jobs.PruneNotifications":    "what is old goes by itself",
+	"Notifications.AddDevice":    "where one member is told is nobody else's business",
+	"Notifications.RemoveDevice": "as AddPushDevice",
+	"Jobs.Push":                  "as AddPushDevice",
+	"Jobs.TickRule":              "where the clock of a rule stands is nothing that anybody reads; what the rule does is an event",
+	"Rules.Replay":               "it changes nothing of what it looks at, and is its maker's alone",
+	"Rules.CancelReplay":         "as Replay",
+	"Jobs.IndexCustomer":         "how a conversation is found is nothing that anybody reads",
 	"Service.Prune":              "as PruneNotifications",
-	"Desk.RetryJob":              "a job is the server's work, and no data of the account; the audit log has it",
-	"Desk.DropJob":               "as RetryJob",
+	"Account.RetryJob":           "a job is the server's work, and no data of the account; the audit log has it",
+	"Account.DropJob":            "as RetryJob",
 	"Admin.RetryJob":             "as RetryJob",
 	"Admin.DropJob":              "as RetryJob",
 }
@@ -129,6 +134,10 @@ func callGraph(t *testing.T) (functions map[string]calls, exported []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	handles := []string{"Desk", "Admin", "Intake", "Outgoing", "Portal", "Service", "Jobs", "SignIn", "Dispatch"}
+	for _, handle := range deskHandles(&Desk{desk{}}) {
+		handles = append(handles, reflect.TypeOf(handle).Name())
+	}
 	functions = map[string]calls{}
 	for _, file := range packages["helpdesk"].Files {
 		for _, decl := range file.Decls {
@@ -137,7 +146,7 @@ func callGraph(t *testing.T) (functions map[string]calls, exported []string) {
 				continue
 			}
 			name, receiver := fn.Name.Name, receiverOf(fn)
-			if slices.Contains([]string{"Desk", "Admin", "Intake", "Outgoing", "Portal", "Service", "Dispatch"}, receiver) && fn.Name.IsExported() {
+			if slices.Contains(handles, receiver) && fn.Name.IsExported() {
 				exported = append(exported, receiver+"."+name)
 			}
 			functions[receiver+"."+name] = callsOf(fn)
@@ -173,18 +182,49 @@ func isStore(e ast.Expr) bool {
 	return ok && (of.Name == "tx" || of.Name == "system")
 }
 
+// isPlainRows reports whether an expression names the rows of a plain noun in a transaction, as tagNoun().Rows does.
+func isPlainRows(e ast.Expr) bool {
+	method, ok := e.(*ast.SelectorExpr)
+	if !ok || method.Sel.Name != "Rows" {
+		return false
+	}
+	noun, ok := method.X.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	name, ok := noun.Fun.(*ast.Ident)
+	return ok && strings.HasSuffix(name.Name, "Noun")
+}
+
+// handleOf returns the name of the handle that an expression makes of a desk, as Tags{d} does.
+func handleOf(e ast.Expr) string {
+	literal, ok := ast.Unparen(e).(*ast.CompositeLit)
+	if !ok || len(literal.Elts) != 1 {
+		return ""
+	}
+	name, ok := literal.Type.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	return name.Name
+}
+
 // callsOf includes functions that are only mentioned, to be called by others. Calls on a variable tx, in or system are calls
-// of the store.
+// of the store, and so are those of a plain noun's rows.
 func callsOf(fn *ast.FuncDecl) calls {
 	var c calls
 	var visit func(n ast.Node) bool
 	visit = func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:
-			if rows, ok := n.X.(*ast.CallExpr); ok && isStore(rows.Fun) {
+			if rows, ok := n.X.(*ast.CallExpr); ok && isPlainRows(rows.Fun) {
+				c.store = append(c.store, "Records."+n.Sel.Name)
+			} else if ok && isStore(rows.Fun) {
 				c.store = append(c.store, rows.Fun.(*ast.SelectorExpr).Sel.Name+"."+n.Sel.Name) //nolint:forcetypeassert // isStore has looked
 			} else if isStore(n) {
 				c.store = append(c.store, n.Sel.Name)
+			} else if handle := handleOf(n.X); handle != "" {
+				c.functions = append(c.functions, handle+"."+n.Sel.Name)
 			} else {
 				c.methods = append(c.methods, n.Sel.Name)
 			}
@@ -225,7 +265,10 @@ func reach(functions map[string]calls, methods map[string][]string, start string
 		all.store = append(all.store, c.store...)
 		receiver, _, _ := strings.Cut(name, ".")
 		for _, called := range c.functions {
-			visit("." + called)
+			if !strings.Contains(called, ".") { // it has no receiver
+				called = "." + called
+			}
+			visit(called)
 		}
 		for _, called := range c.methods {
 			if _, same := functions[receiver+"."+called]; same && receiver != "" { // a function of this package is no selector

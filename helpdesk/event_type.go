@@ -1,38 +1,36 @@
 package helpdesk
 
 import (
+	"slices"
+
 	"github.com/helpwright/helpwright/storage"
 )
 
 // EventTypes lists the types of the events that the help desk writes to the log of an account, by name. The log also has
 // those of other domains, such as kb.EventTypes. Later versions may add types: readers skip those that they do not know.
 func EventTypes() []storage.EventType {
-	return []storage.EventType{
-		{Name: "account.created", Description: "The account was created. It is the first event of each log."},
+	return slices.Concat([]storage.EventType{
+		{Name: "account.created", Description: "The account was created. Only the history of conversations that an archive brought is before it in the log."},
+		{Name: "account.customers_exported", Description: "A table of all customers was exported."},
+		{Name: "account.customers_imported", Description: "An import of a table of customers was started."},
+		{Name: "account.exported", Description: "An export of the whole account was started."},
+		{Name: "account.import_started", Description: "An import from another help desk, or of old mail, was started."},
 		{Name: "account.updated", Description: "The settings of the account changed."},
 		{Name: "attachment.created", Description: "A file was attached to an interaction."},
 		{Name: "attachment.deleted", Description: "An attachment was deleted."},
+		{Name: "auto_reply.created", Description: "An automatic reply was created."},
+		{Name: "auto_reply.deleted", Description: "An automatic reply was deleted."},
+		{Name: "auto_reply.updated", Description: "An automatic reply changed, or was switched off because the member who made it could no longer do so."},
 		{Name: "blocked_sender.created", Description: "A sender was blocked."},
 		{Name: "blocked_sender.deleted", Description: "A sender is no longer blocked."},
-		{Name: "conversation.absorbed", Description: "Another conversation was merged into a conversation. The data has its id and number."},
-		{Name: "conversation.assigned", Description: "A conversation was assigned to a user or a team."},
-		{Name: "conversation.cleared_spam", Description: "A conversation is no longer spam."},
-		{Name: "conversation.closed", Description: "A conversation was closed."},
-		{Name: "conversation.created", Description: "A conversation was created, by mail or otherwise."},
-		{Name: "conversation.deleted", Description: "A conversation was deleted with all its interactions."},
-		{Name: "conversation.followed", Description: "A user follows a conversation, or no longer does."},
-		{Name: "conversation.marked_spam", Description: "A conversation was marked as spam."},
-		{Name: "conversation.merged", Description: "A conversation took over the interactions of another, which is gone."},
-		{Name: "conversation.moved", Description: "A conversation moved to another mailbox."},
-		{Name: "conversation.paused", Description: "A conversation became pending."},
-		{Name: "conversation.presence", Description: "A user came to a conversation, writes a reply there, or left."},
-		{Name: "conversation.prioritized", Description: "The priority of a conversation changed."},
-		{Name: "conversation.reopened", Description: "A conversation became open again."},
-		{Name: "conversation.snoozed", Description: "A conversation was put aside until a time or a reply."},
-		{Name: "conversation.split", Description: "Interactions of a conversation became a conversation of their own."},
-		{Name: "conversation.unassigned", Description: "A conversation is no longer assigned to anybody."},
-		{Name: "conversation.updated", Description: "Anything else of a conversation changed, such as its subject or tags."},
-		{Name: "conversation.woken", Description: "A snoozed conversation came back."},
+		{Name: "calendar.created", Description: "Business hours were created."},
+		{Name: "calendar.deleted", Description: "Business hours were deleted."},
+		{Name: "calendar.updated", Description: "Business hours changed."},
+		{Name: "company.created", Description: "A company was created."},
+		{Name: "company.deleted", Description: "A company was deleted, or merged into another."},
+		{Name: "company.merged", Description: "A company took over the customers and domains of another."},
+		{Name: "company.updated", Description: "A company changed, and with its name what its customers show."},
+	}, conversationEventTypes(), []storage.EventType{
 		{Name: "customer.created", Description: "A customer was created."},
 		{Name: "customer.deleted", Description: "A customer was deleted."},
 		{Name: "customer.erased", Description: "Everything personal about a customer was erased."},
@@ -43,22 +41,10 @@ func EventTypes() []storage.EventType {
 		{Name: "domain.deleted", Description: "A sending domain was removed."},
 		{Name: "domain.updated", Description: "The DNS records of a sending domain were checked, or its key was renewed."},
 		{Name: "domain.verified", Description: "The DNS records of a sending domain were found to be right."},
-		{Name: "interaction.canceled", Description: "A reply was called back before it left. It is a draft again."},
-		{Name: "interaction.created", Description: "A message, a note or a draft was added to a conversation."},
-		{Name: "interaction.deleted", Description: "An interaction was deleted."},
-		{Name: "interaction.delivery_bounced", Description: "A reply came back from a recipient's server."},
-		{Name: "interaction.delivery_deferred", Description: "The relay refused a reply for now. It will be tried again."},
-		{Name: "interaction.delivery_delivered", Description: "A delivery report says that a reply reached the recipient's mailbox."},
-		{Name: "interaction.delivery_failed", Description: "A reply could not be delivered to a recipient."},
-		{Name: "interaction.delivery_queued", Description: "A failed reply will be sent again."},
-		{Name: "interaction.delivery_sent", Description: "The relay accepted a reply."},
-		{Name: "interaction.delivery_suppressed", Description: "A reply was not sent to a recipient whose address is suppressed."},
-		{Name: "interaction.moved", Description: "An interaction moved to another conversation."},
-		{Name: "interaction.posted", Description: "A draft was posted."},
-		{Name: "interaction.returned", Description: "A scheduled reply was not sent and is a draft again. The data has the reason."},
-		{Name: "interaction.scheduled", Description: "A reply will be sent at a later time."},
-		{Name: "interaction.seen", Description: "A customer saw a reply for the first time."},
-		{Name: "interaction.updated", Description: "An interaction changed."},
+		{Name: "field.created", Description: "A field was created."},
+		{Name: "field.deleted", Description: "A field was deleted with all its values."},
+		{Name: "field.updated", Description: "A field changed."},
+	}, interactionEventTypes(), []storage.EventType{
 		{Name: "invitation.accepted", Description: "An invitation was accepted."},
 		{Name: "invitation.created", Description: "Somebody was invited to the account."},
 		{Name: "invitation.deleted", Description: "An invitation was withdrawn."},
@@ -87,9 +73,18 @@ func EventTypes() []storage.EventType {
 		{Name: "role.created", Description: "A role was created."},
 		{Name: "role.deleted", Description: "A role was deleted."},
 		{Name: "role.updated", Description: "A role changed."},
+		{Name: "rule.created", Description: "A rule was created."},
+		{Name: "rule.deleted", Description: "A rule was deleted."},
+		{Name: "rule.updated", Description: "A rule changed, or moved to another position."},
 		{Name: "saved_reply.created", Description: "A saved reply was created."},
 		{Name: "saved_reply.deleted", Description: "A saved reply was deleted."},
 		{Name: "saved_reply.updated", Description: "A saved reply or its files changed."},
+		{Name: "sla.breached", Description: "A target of a conversation was not met in time. The data has the conversation's id as conversation_id, and the target."},
+		{Name: "sla.created", Description: "An SLA was created."},
+		{Name: "sla.deleted", Description: "An SLA was deleted."},
+		{Name: "sla.due_soon", Description: "A target of a conversation is due soon. The data is that of sla.breached."},
+		{Name: "sla.met", Description: "A target of a conversation was met in time. The data is that of sla.breached."},
+		{Name: "sla.updated", Description: "An SLA changed, or moved to another position."},
 		{Name: "suppression.created", Description: "Mail to an address was suppressed."},
 		{Name: "suppression.deleted", Description: "Mail to an address is no longer suppressed."},
 		{Name: "tag.created", Description: "A tag was created."},
@@ -105,5 +100,50 @@ func EventTypes() []storage.EventType {
 		{Name: "webhook.deleted", Description: "A webhook was deleted."},
 		{Name: "webhook.disabled", Description: "A webhook was switched off. The data has the reason."},
 		{Name: "webhook.updated", Description: "A webhook changed."},
+	})
+}
+
+func interactionEventTypes() []storage.EventType {
+	return []storage.EventType{
+		{Name: "interaction.canceled", Description: "A reply was called back before it left. It is a draft again."},
+		{Name: "interaction.created", Description: "A message, a note or a draft was added to a conversation."},
+		{Name: "interaction.deleted", Description: "An interaction was deleted."},
+		{Name: "interaction.delivery_bounced", Description: "A reply came back from a recipient's server."},
+		{Name: "interaction.delivery_deferred", Description: "The relay refused a reply for now. It will be tried again."},
+		{Name: "interaction.delivery_delivered", Description: "A delivery report says that a reply reached the recipient's mailbox."},
+		{Name: "interaction.delivery_failed", Description: "A reply could not be delivered to a recipient."},
+		{Name: "interaction.delivery_queued", Description: "A failed reply will be sent again."},
+		{Name: "interaction.delivery_sent", Description: "The relay accepted a reply."},
+		{Name: "interaction.delivery_suppressed", Description: "A reply was not sent to a recipient whose address is suppressed."},
+		{Name: "interaction.moved", Description: "An interaction moved to another conversation."},
+		{Name: "interaction.posted", Description: "A draft was posted, or an automatic reply was sent."},
+		{Name: "interaction.returned", Description: "A scheduled reply was not sent and is a draft again. The data has the reason."},
+		{Name: "interaction.scheduled", Description: "A reply will be sent at a later time."},
+		{Name: "interaction.seen", Description: "A customer saw a reply for the first time."},
+		{Name: "interaction.updated", Description: "An interaction changed."},
+	}
+}
+
+func conversationEventTypes() []storage.EventType {
+	return []storage.EventType{
+		{Name: "conversation.absorbed", Description: "Another conversation was merged into a conversation. The data has its id and number."},
+		{Name: "conversation.assigned", Description: "A conversation was assigned to a user or a team."},
+		{Name: "conversation.cleared_spam", Description: "A conversation is no longer spam."},
+		{Name: "conversation.closed", Description: "A conversation was closed."},
+		{Name: "conversation.created", Description: "A conversation was created, by mail or otherwise."},
+		{Name: "conversation.deleted", Description: "A conversation was deleted with all its interactions."},
+		{Name: "conversation.followed", Description: "A user follows a conversation, or no longer does."},
+		{Name: "conversation.marked_spam", Description: "A conversation was marked as spam."},
+		{Name: "conversation.merged", Description: "A conversation took over the interactions of another, which is gone."},
+		{Name: "conversation.moved", Description: "A conversation moved to another mailbox."},
+		{Name: "conversation.paused", Description: "A conversation became pending."},
+		{Name: "conversation.presence", Description: "A user came to a conversation, writes a reply there, or left."},
+		{Name: "conversation.prioritized", Description: "The priority of a conversation changed."},
+		{Name: "conversation.reopened", Description: "A conversation became open again."},
+		{Name: "conversation.snoozed", Description: "A conversation was put aside until a time or a reply."},
+		{Name: "conversation.split", Description: "Interactions of a conversation became a conversation of their own."},
+		{Name: "conversation.unassigned", Description: "A conversation is no longer assigned to anybody."},
+		{Name: "conversation.updated", Description: "Anything else of a conversation changed, such as its subject or tags."},
+		{Name: "conversation.woken", Description: "A snoozed conversation came back."},
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // The audit log lists changes with their users, newest first, including deletions and the account's own settings.
-func ExampleDesk_AuditLog() {
+func ExampleAccount_AuditLog() {
 	ctx := context.Background()
 	_, desk, mailbox := exampleDesk(ctx)
-	_, _ = desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", Languages: storage.Some([]string{"en", "de"})})
-	_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	_ = desk.DeleteMailbox(ctx, mailbox.ID, true)
-	page, err := desk.AuditLog(ctx, helpdesk.AuditFilter{}, storage.PageRequest{Limit: 3})
+	_, _ = desk.Account().Update(ctx, identity.AccountUpdate{Name: "Acme", Languages: storage.Some([]string{"en", "de"})})
+	_, _ = desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	_ = desk.Mailboxes().Delete(ctx, mailbox.ID, true)
+	page, err := desk.Account().AuditLog(ctx, helpdesk.AuditFilter{}, storage.PageRequest{Limit: 3})
 	for _, entry := range page.Items {
 		fmt.Println(entry.Action, entry.Subject)
 	}
@@ -33,7 +33,7 @@ func ExampleDesk_AuditLog() {
 
 // Events of an account are followed live; a client that reconnects passes the last event that it has seen and misses
 // nothing.
-func ExampleDesk_Follow() {
+func ExampleEvents_Follow() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	store, key := memstore.New(), storage.NewSecretKey()
@@ -48,9 +48,9 @@ func ExampleDesk_Follow() {
 	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
 
-	seen, _ := desk.Follow(ctx, helpdesk.FollowInput{})
+	seen, _ := desk.Events().Follow(ctx, helpdesk.FollowInput{})
 	defer seen.Close()
-	_, _ = desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
+	_, _ = desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Urgent"})
 	news, err := seen.Next(ctx)
 	for _, e := range news {
 		fmt.Println(e.Type, e.Subject)

@@ -11,7 +11,7 @@ import (
 )
 
 // Mails that could not be imported are listed, read, ignored or imported again.
-func ExampleDesk_ReplayMailbox() {
+func ExampleInboundMails_ReplayAll() {
 	ctx := context.Background()
 	svc, desk, mailbox := exampleDesk(ctx)
 
@@ -24,10 +24,10 @@ func ExampleDesk_ReplayMailbox() {
 		_ = svc.Intake().Quarantine(ctx, desk.AccountID(), id+1, "nested deeper than 50")
 	}
 
-	_, _ = desk.IgnoreInbound(ctx, mailbox.ID, 1, "Spam.")
-	n, err := desk.ReplayMailbox(ctx, mailbox.ID) // a job of kind JobReplayMail does it
+	_, _ = desk.InboundMails().Ignore(ctx, mailbox.ID, 1, "Spam.")
+	n, err := desk.InboundMails().ReplayAll(ctx, mailbox.ID) // a job of kind JobReplayMail does it
 	fmt.Println(n, err)
-	counts, err := desk.InboundCounts(ctx, mailbox.ID)
+	counts, err := desk.InboundMails().Counts(ctx, mailbox.ID)
 	fmt.Printf("%+v %v\n", counts, err)
 	// Output:
 	// 2 <nil>
@@ -35,24 +35,24 @@ func ExampleDesk_ReplayMailbox() {
 }
 
 // A conversation about two matters becomes two, and each interaction can explain its place.
-func ExampleDesk_SplitConversation() {
+func ExampleConversations_Split() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
 
-	door, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	door, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Door", Interactions: []helpdesk.InteractionInput{
 			{Type: helpdesk.TypeCustomer, Body: "The door is stuck."}, {Type: helpdesk.TypeCustomer, Body: "And the window squeaks."},
 		},
 	})
-	said, _ := desk.Interactions(ctx, door.ID, storage.PageRequest{})
-	window, err := desk.SplitConversation(ctx, door.ID, helpdesk.SplitInput{InteractionID: said.Items[1].ID, Subject: "Window"})
+	said, _ := desk.Interactions().List(ctx, door.ID, storage.PageRequest{})
+	window, err := desk.Conversations().Split(ctx, door.ID, helpdesk.SplitInput{InteractionID: said.Items[1].ID, Subject: "Window"})
 	fmt.Println(window.Number, window.Subject, window.Preview, err)
 
-	e, _ := desk.ExplainThreading(ctx, window.ID, said.Items[1].ID)
+	e, _ := desk.Interactions().ExplainThreading(ctx, window.ID, said.Items[1].ID)
 	fmt.Println(e.Rule, e.Moves[0].FromID == door.ID)
 
 	// It was one matter after all. The window's conversation is empty now and deleted.
-	back, err := desk.MoveInteraction(ctx, window.ID, said.Items[1].ID, door.ID)
+	back, err := desk.Interactions().Move(ctx, window.ID, said.Items[1].ID, door.ID)
 	fmt.Println(back.ConversationID == door.ID, err)
 	// Output:
 	// 2 Window And the window squeaks. <nil>

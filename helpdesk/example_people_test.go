@@ -11,21 +11,21 @@ import (
 )
 
 // A role of one's own, an invitation that grants it, and the new member at work.
-func ExampleDesk_Invite() {
+func ExampleMembers_Invite() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
 
-	role, err := desk.CreateRole(ctx, identity.RoleInput{
+	role, err := desk.Roles().Create(ctx, identity.RoleInput{
 		Name: "Reader", Permissions: storage.Some([]identity.Permission{identity.ConversationsView, identity.InteractionsView}),
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, token, err := desk.Invite(ctx, identity.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{role.ID}})
+	_, token, err := desk.Members().Invite(ctx, identity.InvitationInput{Email: "lise@example.org", RoleIDs: []int64{role.ID}})
 	if err != nil {
 		log.Fatal(err)
 	}
-	joined, err := svc.AcceptInvitation(ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "Lise", Password: "correct horse"})
+	joined, err := svc.SignIn().AcceptInvitation(ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "Lise", Password: "correct horse"})
 	if err != nil {
 		log.Fatal(err)
 	}

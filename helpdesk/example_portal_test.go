@@ -22,7 +22,7 @@ func ExampleService_Portal() {
 	c, _ := portal.CreateConversation(ctx, helpdesk.PortalConversationInput{
 		Subject: "Your door", Messages: []helpdesk.PortalMessage{{Body: "It is stuck."}},
 	})
-	_, _ = desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Again?"})
+	_, _ = desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Again?"})
 	page, err := portal.Interactions(ctx, c.ID, storage.PageRequest{})
 	for _, i := range page.Items {
 		fmt.Println(i.Type, i.Body)

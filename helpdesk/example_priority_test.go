@@ -14,13 +14,13 @@ func ExampleConversationQuery_priority() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
 	for _, subject := range []string{"The door squeaks", "The door is stuck"} {
-		_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
+		_, _ = desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
 	}
-	_, err := desk.UpdateConversations(ctx, []int64{2}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityUrgent)})
+	_, err := desk.Conversations().UpdateAll(ctx, []int64{2}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityUrgent)})
 	if err != nil {
 		panic(err)
 	}
-	urgent, _ := desk.Conversations(ctx, helpdesk.ConversationQuery{
+	urgent, _ := desk.Conversations().List(ctx, helpdesk.ConversationQuery{
 		Priorities: []helpdesk.Priority{helpdesk.PriorityHigh, helpdesk.PriorityUrgent},
 	}, storage.PageRequest{})
 	for _, c := range urgent.Items {
@@ -30,11 +30,11 @@ func ExampleConversationQuery_priority() {
 }
 
 // The answer does not reveal whether there is such a member; the link is sent by mail, by the job.
-func ExampleService_ForgotPassword() {
+func ExampleSignIn_ForgotPassword() {
 	ctx := context.Background()
 	svc, _, _ := exampleDesk(ctx)
 	for _, email := range []string{"olga@example.org", "nobody@example.org", "nonsense"} {
-		fmt.Println(svc.From(netip.MustParseAddr("192.0.2.1")).ForgotPassword(ctx, email))
+		fmt.Println(svc.From(netip.MustParseAddr("192.0.2.1")).SignIn().ForgotPassword(ctx, email))
 	}
 	// Output:
 	// <nil>

@@ -13,37 +13,37 @@ import (
 )
 
 // Answers that wait for a while before they leave can be called back.
-func ExampleDesk_CancelSending() {
+func ExampleInteractions_CancelSending() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	_, _ = desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(30 * time.Second)})
-	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
-	draft, err := desk.CancelSending(ctx, c.ID, answer.ID)
+	_, _ = desk.Account().Update(ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(30 * time.Second)})
+	c, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."})
+	draft, err := desk.Interactions().CancelSending(ctx, c.ID, answer.ID)
 	fmt.Println(answer.Status, draft.Status, err)
 	// Output: posted draft <nil>
 }
 
 // An address that is suppressed gets no mail, and whoever writes to it is told.
-func ExampleDesk_Suppress() {
+func ExampleSuppressions_Add() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
-	_, _ = desk.Suppress(ctx, sending.SuppressionInput{Email: "ada@example.com", Detail: "wants no mail"})
-	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+	_, _ = desk.Suppressions().Add(ctx, sending.SuppressionInput{Email: "ada@example.com", Detail: "wants no mail"})
+	c, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	mail, _ := svc.Outgoing().Begin(ctx, desk.AccountID(), answer.ID, 1)
-	deliveries, _ := desk.Deliveries(ctx, []int64{answer.ID})
+	deliveries, _ := desk.Interactions().Deliveries(ctx, []int64{answer.ID})
 	fmt.Println(len(mail.Due), deliveries[0].State)
 	// Output: 0 suppressed
 }
 
 // Answers end with the signatures of their author and of their mailbox.
-func ExampleDesk_SetSignature() {
+func ExampleSignatures_Set() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	_, _ = desk.UpdateMailbox(ctx, 1, helpdesk.MailboxInput{Signature: storage.Some("<b>Acme Doors</b>"), Quotes: storage.Some(helpdesk.QuoteLast)})
-	_, err := desk.SetSignature(ctx, "<p>Kind regards</p>")
-	ending, _ := desk.SignatureIn(ctx, 1)
+	_, _ = desk.Mailboxes().Update(ctx, 1, helpdesk.MailboxInput{Signature: storage.Some("<b>Acme Doors</b>"), Quotes: storage.Some(helpdesk.QuoteLast)})
+	_, err := desk.Signatures().Set(ctx, "<p>Kind regards</p>")
+	ending, _ := desk.Signatures().In(ctx, 1)
 	fmt.Println(mailhtml.Text(ending), err)
 	// Output:
 	// Kind regards
@@ -52,10 +52,10 @@ func ExampleDesk_SetSignature() {
 }
 
 // The mail of a blocked sender is filed as spam: it is kept, and no one has to read it.
-func ExampleDesk_BlockSender() {
+func ExampleBlockedSenders_Block() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	blocked, err := desk.BlockSender(ctx, "@casino.example")
+	blocked, err := desk.BlockedSenders().Block(ctx, "@casino.example")
 	fmt.Println(blocked.Sender, err)
 	// Output: casino.example <nil>
 }

@@ -20,8 +20,8 @@ func ExampleAdmin_Sessions() {
 		panic(err)
 	}
 	user, _ := service.Operator().CreateUser(ctx, identity.UserInput{Email: "ada@example.org"})
-	_, _ = service.StartSession(ctx, service.As(user.ID), "Safari, iPhone")
-	here, _ := service.StartSession(ctx, service.As(user.ID), "Firefox, Linux")
+	_, _ = service.SignIn().StartSession(ctx, service.As(user.ID), "Safari, iPhone")
+	here, _ := service.SignIn().StartSession(ctx, service.As(user.ID), "Firefox, Linux")
 
 	caller, _ := service.Authenticate(ctx, here.Secret)
 	admin, _ := service.Admin(ctx, caller)

@@ -9,16 +9,16 @@ import (
 )
 
 // A view saves a filter, here of the conversations with a tag.
-func ExampleDesk_CreateView() {
+func ExampleViews_Create() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
 	for _, subject := range []string{"Your door", "Your window"} {
-		_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
+		_, _ = desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: subject})
 	}
-	urgent, _ := desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
-	_, _ = desk.AddTags(ctx, 2, []int64{urgent.ID})
-	view, _ := desk.CreateView(ctx, helpdesk.ViewInput{Name: "Urgent", Filter: helpdesk.ViewFilter{TagIDs: []int64{urgent.ID}}})
-	page, err := desk.Conversations(ctx, helpdesk.ConversationQuery{ViewID: view.ID}, storage.PageRequest{})
+	urgent, _ := desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Urgent"})
+	_, _ = desk.Conversations().AddTags(ctx, 2, []int64{urgent.ID})
+	view, _ := desk.Views().Create(ctx, helpdesk.ViewInput{Name: "Urgent", Filter: helpdesk.ViewFilter{TagIDs: []int64{urgent.ID}}})
+	page, err := desk.Conversations().List(ctx, helpdesk.ConversationQuery{ViewID: view.ID}, storage.PageRequest{})
 	for _, c := range page.Items {
 		fmt.Println(c.Subject)
 	}
@@ -29,14 +29,14 @@ func ExampleDesk_CreateView() {
 }
 
 // A list shows conversations with their tags and the number of unread messages.
-func ExampleDesk_MarkedConversations() {
+func ExampleConversations_ListMarked() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	_, _ = desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "It does not open."})
-	urgent, _ := desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
-	_, _ = desk.AddTags(ctx, c.ID, []int64{urgent.ID})
-	page, err := desk.MarkedConversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{})
+	c, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	_, _ = desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "It does not open."})
+	urgent, _ := desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Urgent"})
+	_, _ = desk.Conversations().AddTags(ctx, c.ID, []int64{urgent.ID})
+	page, err := desk.Conversations().ListMarked(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{})
 	for _, c := range page.Items {
 		fmt.Println(c.Subject, c.Unread, c.Tags[0].Name)
 	}

@@ -30,7 +30,7 @@ func exampleDesk(ctx context.Context) (*helpdesk.Service, *helpdesk.Desk, helpde
 	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org", Name: "Olga"})
 	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")})
+	mailbox, _ := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")})
 	return svc, desk, mailbox
 }
 
@@ -45,25 +45,25 @@ func ExampleService_Desk() {
 }
 
 // An answer is sent by posting it; its delivery can be followed.
-func ExampleDesk_CreateInteraction() {
+func ExampleInteractions_Create() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Have you tried to pull?"})
-	deliveries, _ := desk.Deliveries(ctx, []int64{answer.ID})
+	c, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Have you tried to pull?"})
+	deliveries, _ := desk.Interactions().Deliveries(ctx, []int64{answer.ID})
 	fmt.Println(answer.To, deliveries[0].State)
 	// Output: [ada@example.com] queued
 }
 
 // A list is read page by page, at the same cost however deep.
-func ExampleDesk_Conversations() {
+func ExampleConversations_List() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
 	for i := range 5 {
-		_, _ = desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: fmt.Sprint("Question ", i+1)})
+		_, _ = desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: fmt.Sprint("Question ", i+1)})
 	}
 	for cursor := ""; ; {
-		page, _ := desk.Conversations(ctx, helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 2, Cursor: cursor})
+		page, _ := desk.Conversations().List(ctx, helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 2, Cursor: cursor})
 		for _, c := range page.Items {
 			fmt.Print(c.Number, " ")
 		}
@@ -86,7 +86,7 @@ func ExampleIntake() {
 			From: []mailaddr.Address{{Name: "Ada", Email: "ada@example.com"}}, Text: "Help!",
 		}, Identity: []byte("of this mail"),
 	})
-	c, _ := desk.Conversation(ctx, row.ConversationID)
+	c, _ := desk.Conversations().Get(ctx, row.ConversationID)
 	fmt.Println(row.State, c.CustomerEmail, c.Preview)
 	// Output: filed ada@example.com Help!
 }
@@ -95,8 +95,8 @@ func ExampleIntake() {
 func ExampleOutgoing() {
 	ctx := context.Background()
 	svc, desk, _ := exampleDesk(ctx)
-	c, _ := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
-	answer, _ := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+	c, _ := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Subject: "Your door"})
+	answer, _ := desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	out := svc.Outgoing()
 	mail, _ := out.Begin(ctx, desk.AccountID(), answer.ID, 1)
 	outcome := helpdesk.Outcome{DeliveryID: mail.Due[0].ID, State: sending.Sent, Code: 250, Response: "queued"}

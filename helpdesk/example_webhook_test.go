@@ -10,10 +10,10 @@ import (
 )
 
 // Another application hears of every new conversation; package webhook delivers.
-func ExampleDesk_CreateWebhook() {
+func ExampleWebhooks_Create() {
 	ctx := context.Background()
 	_, desk, _ := exampleDesk(ctx)
-	hook, secret, err := desk.CreateWebhook(ctx, subscription.WebhookInput{
+	hook, secret, err := desk.Webhooks().Create(ctx, subscription.WebhookInput{
 		URL: storage.Some("https://app.example.org/hooks"), Events: storage.Some([]string{"conversation.created"}),
 	})
 	fmt.Println(hook.IsActive, strings.HasPrefix(secret, subscription.WebhookSecretPrefix), err)

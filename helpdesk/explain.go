@@ -27,8 +27,8 @@ type ThreadingExplanation struct {
 
 // ExplainThreading explains why an interaction is in its conversation: the rule that matched, the rejected candidates and
 // the reasons, the authentication of its sender, and later moves. It needs interactions.view.
-func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (ThreadingExplanation, error) {
-	i, err := d.Interaction(ctx, conversationID, id)
+func (d Interactions) ExplainThreading(ctx context.Context, conversationID, id int64) (ThreadingExplanation, error) {
+	i, err := d.Get(ctx, conversationID, id)
 	if err != nil {
 		return ThreadingExplanation{}, err
 	}
@@ -52,7 +52,7 @@ func (d *Desk) ExplainThreading(ctx context.Context, conversationID, id int64) (
 }
 
 // conceal removes references to conversations that the member does not reach from interactions.
-func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
+func (d *desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 	var ids []int64
 	for _, i := range all {
 		if i.Threading.Token != 0 {
@@ -84,7 +84,7 @@ func (d *Desk) conceal(ctx context.Context, r Reader, all []Interaction) error {
 }
 
 // concealed is conceal for a method that returns one interaction.
-func (d *Desk) concealed(ctx context.Context, p identity.Permission, i Interaction, err error) (Interaction, error) {
+func (d *desk) concealed(ctx context.Context, p identity.Permission, i Interaction, err error) (Interaction, error) {
 	if err != nil {
 		return Interaction{}, err
 	}
@@ -100,7 +100,7 @@ func (d *Desk) concealed(ctx context.Context, p identity.Permission, i Interacti
 }
 
 // concealMoves is conceal for moves. A conversation is within reach if its mailbox is.
-func (d *Desk) concealMoves(moves []Move, conversationID int64) []Move {
+func (d *desk) concealMoves(moves []Move, conversationID int64) []Move {
 	if d.scope.Mailboxes == nil {
 		return moves
 	}

@@ -32,3 +32,9 @@ func ReadCommands(lines []string, now time.Time) (mailCommands, error) {
 
 // IsCommand reports whether a line is a command.
 func IsCommand(line string) bool { return isCommand(line) }
+
+// FromName returns the name under which a mailbox answers.
+func FromName(m Mailbox, userName string) string { return fromName(m, userName) }
+
+// RowsOf is rowsOf.
+var RowsOf = rowsOf

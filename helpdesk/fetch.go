@@ -101,11 +101,11 @@ func (in *Intake) Taken(ctx context.Context, accountID, mailboxID int64, source 
 	return r.InboundPositions(ctx, mailboxID, source, positions)
 }
 
-// TestMailbox tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's tagged address, unless one
-// is already on its way. [Desk.TaggedAddress] later returns the result; if it arrives, replies use such addresses, see
+// Test tests whether a mailbox can be fetched. If so, it sends a message to the mailbox's tagged address, unless one
+// is already on its way. [Mailboxes.TaggedAddress] later returns the result; if it arrives, replies use such addresses, see
 // [Mailbox]. A success also unparks the mailbox, see [ledger.FetchStatus]. It needs mailboxes.connection. A mailbox of type
 // FWD has no connection and is a Conflict fault.
-func (d *Desk) TestMailbox(ctx context.Context, id int64) (ledger.ConnectionTest, error) {
+func (d Mailboxes) Test(ctx context.Context, id int64) (ledger.ConnectionTest, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
 		return ledger.ConnectionTest{}, err
@@ -129,13 +129,13 @@ func (d *Desk) TestMailbox(ctx context.Context, id int64) (ledger.ConnectionTest
 }
 
 // fetchSource returns a mailbox's source, for operations that talk to its server.
-func (d *Desk) fetchSource(ctx context.Context, mailboxID int64) (ledger.FetchSource, error) {
+func (d *desk) fetchSource(ctx context.Context, mailboxID int64) (ledger.FetchSource, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.FetchSource{}, err
 	}
 	if d.svc.cfg.MailServers == nil {
-		return ledger.FetchSource{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
+		return ledger.FetchSource{}, fault.New(fault.Disabled, "This server cannot connect to mail servers.")
 	}
 	m, err := r.Mailboxes().Get(ctx, mailboxID)
 	if err != nil {

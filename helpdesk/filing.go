@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/message"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filetype"
 	"github.com/helpwright/helpwright/storage/guard"
@@ -117,8 +118,11 @@ func (in *Intake) fileTogether(ctx context.Context, begin guard.Begin[Tx], all [
 				if rows[i], err = f.file(ctx, tx, shared); err != nil {
 					return err
 				}
+				if err := endOperation(ctx, tx); err != nil {
+					return err
+				}
 			}
-			if err := in.svc.tell(ctx, tx, all[0].accountID, shared.told...); err != nil {
+			if err := in.svc.notifyAfterCommit(ctx, tx, all[0].accountID, shared.told...); err != nil {
 				return err
 			}
 			return shared.index.write(ctx, tx)
@@ -155,6 +159,7 @@ func cleanIncoming(m *ledger.Incoming) {
 		m.Date = time.Time{}
 	}
 	m.Subject = plain.Cut(plain.Line(m.Subject), 998)
+	m.Language = cleanLocale(m.Language)
 	m.HTML, m.Text = plain.Text(m.HTML), plain.Text(m.Text)
 	cleanSecurity(&m.Security)
 	for i, a := range m.Attachments {
@@ -288,6 +293,9 @@ type filingTogether struct {
 	blocks    map[string]BlockedSender // by Key, for all possible customers of the messages; nil: not read yet
 	erased    map[string]time.Time     // when addresses were erased, by mailaddr.Key, likewise
 	told      []occurrence             // notifications for members
+
+	autoReplies     []AutoReply // of the account, if they were read
+	autoRepliesRead bool
 }
 
 func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledger.Mail, error) {
@@ -295,7 +303,7 @@ func (f *filing) file(ctx context.Context, tx Tx, shared *filingTogether) (ledge
 	if err != nil || row.State != ledger.Received {
 		return row, err
 	}
-	f.taken = true
+	f.taken, tx = true, actAs(tx, subscription.Actor{Type: subscription.ActorMail, ID: row.ID})
 	row.Head = ledger.Head{Subject: f.mail.Subject, From: f.mail.FirstAuthor()}
 	row.MessageID, f.auth = f.mail.MessageID, f.authentication(row)
 	mailbox, known := shared.mailboxes[row.MailboxID]
@@ -358,7 +366,7 @@ func (f *filing) drop(ctx context.Context, tx Tx, row *ledger.Mail, state ledger
 	if err := f.purge(ctx, tx, f.parts()); err != nil {
 		return err
 	}
-	return settle(ctx, tx, row, state, reason, f.now)
+	return setFinalState(ctx, tx, row, state, reason, f.now)
 }
 
 // purge removes stored parts after the commit.
@@ -370,8 +378,8 @@ func (f *filing) purge(ctx context.Context, tx Tx, files []Attachment) error {
 	return tx.Enqueue(ctx, purgeKeys(f.accountID, keys)...)
 }
 
-// settle sets the final state of a message that is not filed.
-func settle(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, reason string, now time.Time) error {
+// setFinalState sets the final state of a message that is not filed.
+func setFinalState(ctx context.Context, tx Tx, row *ledger.Mail, state ledger.State, reason string, now time.Time) error {
 	row.State, row.Reason, row.Deaths, row.UpdatedAt = state, plain.Cut(plain.Line(reason), 500), 0, now
 	if err := tx.UpdateInbound(ctx, row); err != nil {
 		return err
@@ -439,6 +447,7 @@ func (f *filing) insert(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mai
 	if created {
 		event("customer.created", customer.ID, Conversation{})
 	}
+	tx = actAs(tx, subscription.Actor{Type: subscription.ActorCustomer, ID: customer.ID})
 	email := customer.emailByKey(mailaddr.Key(f.customer.Email))
 	at, err := f.place(ctx, tx, match, f.sentAt(row, mailbox))
 	if err != nil {
@@ -487,9 +496,13 @@ func (f *filing) insert(ctx context.Context, tx Tx, row ledger.Mail, mailbox Mai
 	events = append(events, noted...)
 	for _, kind := range changedTo(old, c) {
 		event(kind, c.ID, c)
+		events[len(events)-1] = becauseOf(events[len(events)-1], i.ID)
 	}
 	if !flood && !at.Before(f.now) { // floods and old messages notify nobody
 		shared.told = append(shared.told, said(c, i, isNew, i.Threading.ForwardedBy)...)
+	}
+	if err := f.answerByItself(ctx, tx, row, c, i, flood, shared); err != nil {
+		return row, err
 	}
 	row.State, row.Reason, row.UpdatedAt = ledger.Filed, "", f.now
 	if flood {
@@ -508,7 +521,7 @@ func (f *filing) fillIn(ctx context.Context, tx Tx, c *Conversation, i *Interact
 		return err
 	}
 	if i.IsStarter {
-		index.begin(c.ID)
+		index.addConversation(c.ID)
 	}
 	if err := index.add(ctx, tx, *c, *i); err != nil {
 		return err

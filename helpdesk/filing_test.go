@@ -32,7 +32,7 @@ func TestMailBecomesConversation(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	customer := must(b.desk.Customer(b.ctx, c.CustomerID))(t)
+	customer := must(b.desk.Customers().Get(b.ctx, c.CustomerID))(t)
 	if customer.Name() != "Ada Lovelace" || customer.Initials() != "AL" {
 		t.Errorf("the customer is %q (%s)", customer.Name(), customer.Initials())
 	}
@@ -40,11 +40,11 @@ func TestMailBecomesConversation(t *testing.T) {
 	if !i.IsStarter || i.Type != helpdesk.TypeCustomer || i.Threading.Rule != helpdesk.RuleNew {
 		t.Errorf("the first interaction is %+v", i)
 	}
-	files := must(b.desk.Attachments(b.ctx, c.ID, i.ID))(t)
+	files := must(b.desk.Attachments().List(b.ctx, c.ID, i.ID))(t)
 	if len(files) != 1 || files[0].Filename != "door.JPG" || files[0].IsInline || files[0].Size != 4 {
 		t.Fatalf("the attachments are %+v", files)
 	}
-	content := must(b.desk.OpenAttachment(b.ctx, files[0], 1, 2))(t)
+	content := must(b.desk.Attachments().Open(b.ctx, files[0], 1, 2))(t)
 	if part := must(io.ReadAll(content))(t); string(part) != "pe" {
 		t.Errorf("two bytes of the attachment are %q", part)
 	}
@@ -56,11 +56,11 @@ func TestLargeBodyIsAttachedWhole(t *testing.T) {
 	m := opening()
 	m.Text = strings.Repeat("ä line of text\n", 200_000)
 	row := b.receive(m)
-	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+	i := must(b.desk.Interactions().Get(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if len(i.Body) > 2*helpdesk.MaxBody || !strings.HasPrefix(i.Body, "ä line of text<br>") {
 		t.Errorf("the body has %d bytes", len(i.Body))
 	}
-	files := must(b.desk.Attachments(b.ctx, row.ConversationID, row.InteractionID))(t)
+	files := must(b.desk.Attachments().List(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if len(files) != 1 || files[0].Filename != "message.txt" || files[0].Size != int64(len(m.Text)-1) {
 		t.Errorf("the attachments are %+v", files)
 	}
@@ -113,7 +113,7 @@ func TestThreading(t *testing.T) {
 		}, true, helpdesk.RuleToken, "", true, 0, 0},
 		{"token of a deleted conversation", func(b *bundle, first ledger.Mail) ledger.Incoming {
 			to := mailaddr.Address{Email: replyTo(b, first.ConversationID)}
-			if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
+			if err := b.desk.Conversations().Delete(b.ctx, first.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
 			return ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, To: []mailaddr.Address{to}, Text: "Hello?"}}
@@ -141,7 +141,7 @@ func TestThreading(t *testing.T) {
 			if same := row.ConversationID == first.ConversationID; same != tt.same {
 				t.Errorf("in the same conversation: %v, want %v", same, tt.same)
 			}
-			i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+			i := must(b.desk.Interactions().Get(b.ctx, row.ConversationID, row.InteractionID))(t)
 			want := helpdesk.Threading{Rule: tt.rule, Matched: i.Threading.Matched, References: tt.references, Known: tt.known}
 			if tt.named {
 				want.Token = first.ConversationID
@@ -168,7 +168,7 @@ func TestSameMailAgain(t *testing.T) {
 	if row := b.receive(reused); row.State != ledger.Filed {
 		t.Errorf("a reused Message-ID is %s: %s", row.State, row.Reason)
 	}
-	if err := b.desk.DeleteConversation(b.ctx, first.ConversationID); err != nil {
+	if err := b.desk.Conversations().Delete(b.ctx, first.ConversationID); err != nil {
 		t.Fatal(err)
 	}
 	if again := b.receive(opening()); again.State != ledger.Ignored {
@@ -214,7 +214,7 @@ func TestWhatMovesAConversation(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			b.answer(id, helpdesk.InteractionInput{})
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(tt.from)}))(t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(tt.from)}))(t)
 			b.clock.Add(time.Hour)
 			b.receive(ledger.Incoming{Message: message.Message{From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Again.", AutoSubmitted: tt.auto}})
 			c := b.conversation(id)
@@ -237,20 +237,20 @@ func TestQuarantineAndReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	filter := ledger.Filter{MailboxID: b.mailbox.ID, States: []ledger.State{ledger.Quarantined}}
-	failures := must(b.desk.InboundMails(b.ctx, filter, storage.PageRequest{}))(t)
+	failures := must(b.desk.InboundMails().List(b.ctx, filter, storage.PageRequest{}))(t)
 	if len(failures.Items) != 1 {
 		t.Fatalf("%d failures", len(failures.Items))
 	}
-	raw := must(b.desk.OpenRaw(b.ctx, b.mailbox.ID, row.ID))(t)
+	raw := must(b.desk.InboundMails().Open(b.ctx, b.mailbox.ID, row.ID))(t)
 	if text := must(io.ReadAll(raw))(t); string(text) != "mail 1" {
 		t.Errorf("the raw mail is %q", text)
 	}
-	must(b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID))(t)
+	must(b.desk.InboundMails().Replay(b.ctx, b.mailbox.ID, row.ID))(t)
 	filed := must(b.svc.Intake().File(b.ctx, b.account.ID, row.ID, opening()))(t)
 	if filed.State != ledger.Filed {
 		t.Errorf("after the replay the mail is %s", filed.State)
 	}
-	if _, err := b.desk.ReplayInbound(b.ctx, b.mailbox.ID, row.ID); err == nil {
+	if _, err := b.desk.InboundMails().Replay(b.ctx, b.mailbox.ID, row.ID); err == nil {
 		t.Error("a filed mail was replayed")
 	}
 	// Filing once more changes nothing.
@@ -277,7 +277,7 @@ func TestUnknownSender(t *testing.T) {
 	if second.ConversationID == first.ConversationID || b.conversation(second.ConversationID).CustomerID != c.CustomerID {
 		t.Errorf("the second mail is in conversation %d of another customer or the same", second.ConversationID)
 	}
-	_, err := b.desk.CreateInteraction(b.ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Hello?"})
+	_, err := b.desk.Interactions().Create(b.ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Hello?"})
 	if !errors.Is(err, helpdesk.ErrInvalid) || !strings.Contains(err.Error(), "to: is required") {
 		t.Errorf("answering nobody: %v", err)
 	}
@@ -295,7 +295,7 @@ func TestTakeIsIdempotentByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := must(b.desk.InboundMails(b.ctx, ledger.Filter{MailboxID: b.mailbox.ID}, storage.PageRequest{}))(t).Items
+	all := must(b.desk.InboundMails().List(b.ctx, ledger.Filter{MailboxID: b.mailbox.ID}, storage.PageRequest{}))(t).Items
 	if len(all) != 2 || all[0].State != ledger.Quarantined || all[0].Reason != "cut off" || all[1].State != ledger.Received {
 		t.Errorf("the ledger is %+v", all)
 	}
@@ -307,7 +307,7 @@ func TestTakeIsIdempotentByPosition(t *testing.T) {
 func TestInternalAddresses(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	internal := b.desk.InternalAddress(b.mailbox)
+	internal := b.desk.Mailboxes().InternalAddress(b.mailbox)
 	local := b.mailbox.InternalLocal
 	for _, tt := range []struct {
 		address string

@@ -12,7 +12,7 @@ const maxFollowed = 100
 
 // Followers returns the members who follow the given conversations, at most 100, by conversation and user. It needs
 // conversations.view.
-func (d *Desk) Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error) {
+func (d Conversations) Followers(ctx context.Context, conversationIDs []int64) ([]Follower, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
@@ -55,10 +55,10 @@ func followers(ctx context.Context, r Reader, conversationIDs []int64) ([]Follow
 	return all, nil
 }
 
-// FollowConversation starts or stops notifying the caller of what the customer writes in a conversation. After stopping, a
+// Follow starts or stops notifying the caller of what the customer writes in a conversation. After stopping, a
 // mention there does not start it again. It needs conversations.view, does not change the conversation, and emits the event
 // conversation.followed.
-func (d *Desk) FollowConversation(ctx context.Context, conversationID int64, follow bool) ([]Follower, error) {
+func (d Conversations) Follow(ctx context.Context, conversationID int64, follow bool) ([]Follower, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return nil, err

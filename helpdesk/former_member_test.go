@@ -29,37 +29,37 @@ func TestMadeByFormerMembers(t *testing.T) {
 	}{
 		"nothing changes": {func(*bundle, identity.Membership, map[string]int64) error { return nil }, true},
 		"removed": {func(b *bundle, m identity.Membership, _ map[string]int64) error {
-			return b.desk.RemoveMember(b.ctx, m.ID)
+			return b.desk.Members().Remove(b.ctx, m.ID)
 		}, false},
 		"limited to a mailbox": {func(b *bundle, m identity.Membership, _ map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))
+			return errOf(b.desk.Members().Update(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))
 		}, false},
 		"another role": {func(b *bundle, m identity.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Taggers"]}}))
+			return errOf(b.desk.Members().Update(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Taggers"]}}))
 		}, false},
 		"a role that serves as well": {func(b *bundle, m identity.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Makers"], roles["Taggers"]}}))
+			return errOf(b.desk.Members().Update(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{roles["Makers"], roles["Taggers"]}}))
 		}, true},
 		"the role gives less": {func(b *bundle, _ identity.Membership, roles map[string]int64) error {
-			return errOf(b.desk.UpdateRole(b.ctx, roles["Makers"], identity.RoleInput{Name: "Makers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))
+			return errOf(b.desk.Roles().Update(b.ctx, roles["Makers"], identity.RoleInput{Name: "Makers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, withProviders)
-			role := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Makers", Permissions: storage.Some(b.desk.Permissions())}))(t)
-			taggers := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Taggers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))(t)
+			role := must(b.desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Makers", Permissions: storage.Some(b.desk.Permissions())}))(t)
+			taggers := must(b.desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Taggers", Permissions: storage.Some([]identity.Permission{identity.TagsCreate})}))(t)
 			maker := b.joined("maker", role.ID, nil)
-			key, secret, err := maker.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
+			key, secret, err := maker.PortalKeys().Create(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 			if err != nil {
 				t.Fatal(err)
 			}
 			in := subscription.WebhookInput{URL: storage.Some("https://maker.example"), Events: storage.Some([]string{subscription.AllEvents})}
-			hook, _, err := maker.CreateWebhook(b.ctx, in)
+			hook, _, err := maker.Webhooks().Create(b.ctx, in)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, invitation, err := maker.Invite(b.ctx, identity.InvitationInput{Email: "friend@example.org", RoleIDs: []int64{role.ID}})
+			_, invitation, err := maker.Members().Invite(b.ctx, identity.InvitationInput{Email: "friend@example.org", RoleIDs: []int64{role.ID}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -70,21 +70,21 @@ func TestMadeByFormerMembers(t *testing.T) {
 			if (err == nil) != test.serves || !test.serves && !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("a portal token: %v", err)
 			}
-			_, err = b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, invitation, identity.AcceptInput{Name: "F", Password: "a long sentence"})
+			_, err = b.svc.SignIn().AcceptInvitation(b.ctx, helpdesk.Caller{}, invitation, identity.AcceptInput{Name: "F", Password: "a long sentence"})
 			if (err == nil) != test.serves || !test.serves && !errors.Is(err, helpdesk.ErrNotFound) {
 				t.Errorf("an invitation: %v", err)
 			}
 			b.tag("after")
 			_, _ = b.svc.Dispatch().Distribute(b.ctx, b.account.ID) // that there is nothing to do is an error
-			after := must(b.desk.Webhook(b.ctx, hook.ID))(t)
+			after := must(b.desk.Webhooks().Get(b.ctx, hook.ID))(t)
 			if delivers := len(b.hooked(hook)) > 0; delivers != test.serves || after.IsActive != test.serves || (after.Reason == subscription.WebhookOrphaned) == test.serves {
 				t.Errorf("the webhook delivers %v and is %+v", delivers, after)
 			}
 			// Whoever switches it on again vouches for it.
-			must(b.desk.UpdateWebhook(b.ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
+			must(b.desk.Webhooks().Update(b.ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
 			b.tag("later")
 			b.distribute()
-			if after := must(b.desk.Webhook(b.ctx, hook.ID))(t); !after.IsActive || len(b.hooked(hook)) == 0 {
+			if after := must(b.desk.Webhooks().Get(b.ctx, hook.ID))(t); !after.IsActive || len(b.hooked(hook)) == 0 {
 				t.Errorf("switched on again it is %+v", after)
 			}
 		})
@@ -132,8 +132,13 @@ func TestEveryMethodOfAdminWithinReach(t *testing.T) {
 		"UpdateMe": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
 			return say(a.UpdateMe(c, identity.UserUpdate{Name: storage.Some("x")}))
 		}},
-		"Tokens":   {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Tokens(c, page)) }},
-		"Sessions": {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Sessions(c, page)) }},
+		"SetPicture": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
+			_, err := a.SetPicture(c, strings.NewReader("no image"))
+			return nil, asked(err)
+		}},
+		"RemovePicture": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.RemovePicture(c)) }},
+		"Tokens":        {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Tokens(c, page)) }},
+		"Sessions":      {cut, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) { return say(a.Sessions(c, page)) }},
 		"EndOtherSessions": {own, func(c context.Context, a *helpdesk.Admin, _ world) (any, error) {
 			return nil, a.EndOtherSessions(c)
 		}},

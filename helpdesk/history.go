@@ -80,7 +80,7 @@ func (i Interaction) sharedWith(answer Interaction) bool {
 
 // quotedIn returns the quoted part of a reply's message. It omits interactions that were deleted or moved in the meantime.
 func quotedIn(ctx context.Context, r Reader, m Mailbox, answer Interaction) (string, error) {
-	if len(answer.Ending.Quotes) == 0 {
+	if len(answer.Ending.Quotes) == 0 || answer.IsForward {
 		return "", nil
 	}
 	found, err := r.Interactions().ByIDs(ctx, answer.Ending.Quotes)

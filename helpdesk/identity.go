@@ -29,14 +29,14 @@ type attempt struct {
 	Until    time.Time `json:"until"`
 }
 
-// BeginSignInWith begins to sign in with a provider, by its key: [Service.FinishSignInWith] is called when the browser has
+// BeginWith begins to sign in with a provider, by its key: [SignIn.FinishWith] is called when the browser has
 // come back. next is what that returns; the caller checks it. A provider that cannot be reached is an Unavailable fault.
-func (s *Service) BeginSignInWith(ctx context.Context, provider, next string) (identity.SignInStart, error) {
-	return s.beginAttempt(ctx, attempt{Provider: provider, Next: next})
+func (s SignIn) BeginWith(ctx context.Context, provider, next string) (identity.SignInStart, error) {
+	return s.svc.beginAttempt(ctx, attempt{Provider: provider, Next: next})
 }
 
 // BeginLink begins to connect a provider with the caller, whose password proves who asks, where there is one:
-// [Service.FinishSignInWith] goes on. A caller with a token that has scopes may not.
+// [SignIn.FinishWith] goes on. A caller with a token that has scopes may not.
 func (a *Admin) BeginLink(ctx context.Context, password, provider, next string) (identity.SignInStart, error) {
 	if _, err := a.provenBy(ctx, password); err != nil {
 		return identity.SignInStart{}, err
@@ -71,7 +71,7 @@ func (s *Service) beginAttempt(ctx context.Context, a attempt) (identity.SignInS
 
 // resume opens what a browser has kept.
 func (s *Service) resume(provider, kept string) (attempt, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.SignInExpired, Message: "This took too long, or began in another browser. Sign in again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.SignInExpired, Message: "Sign-in took too long or was started in another browser. Sign in again."}
 	var a attempt
 	sealed, err := passwordTokens.DecodeString(kept)
 	if err != nil || kept == "" {
@@ -86,12 +86,12 @@ func (s *Service) resume(provider, kept string) (attempt, error) {
 
 // SignedInWith is what came of a sign-in with an identity provider.
 type SignedInWith struct {
-	Caller Caller // to start a session of, see [Service.StartSession]
-	Next   string // what [Service.BeginSignInWith] was given; also where there is an error about the user
+	Caller Caller // to start a session of, see [SignIn.StartSession]
+	Next   string // what [SignIn.BeginWith] was given; also where there is an error about the user
 	Linked bool   // it was to connect the provider with Caller, who was signed in; also where there is an error
 }
 
-// FinishSignInWith finds the user who has signed in with a provider, by what the browser kept and came back with. Of a
+// FinishWith finds the user who has signed in with a provider, by what the browser kept and came back with. Of a
 // connection that [Admin.BeginLink] began, current must be who began it; otherwise current does not matter.
 //
 // A known identity is its user's, whatever the address is now. An unknown one becomes that of the user whose address the
@@ -102,35 +102,35 @@ type SignedInWith struct {
 // Rules apply to who comes by an identity for the first time, and after a rule was made or changed: who was removed from an
 // account stays out until then.
 //
-// The fault is as of [Service.SignIn] for a disabled user, and for one who has a second factor, unless the provider has
+// The fault is as of [SignIn.WithPassword] for a disabled user, and for one who has a second factor, unless the provider has
 // asked for one.
-func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider, kept string, answer url.Values) (SignedInWith, error) {
-	began, err := s.resume(provider, kept)
+func (s SignIn) FinishWith(ctx context.Context, current Caller, provider, kept string, answer url.Values) (SignedInWith, error) {
+	began, err := s.svc.resume(provider, kept)
 	if err != nil {
 		return SignedInWith{}, err
 	}
 	out := SignedInWith{Next: began.Next, Linked: began.User != 0}
-	p, err := s.provider(provider)
+	p, err := s.svc.provider(provider)
 	if err != nil {
 		return out, err
 	}
 	if began.User != 0 && (current.userID != began.User || len(current.scopes) > 0) {
-		return out, &fault.Error{Kind: fault.Forbidden, Code: identity.SignInExpired, Message: "Somebody else is signed in now. Begin again."}
+		return out, &fault.Error{Kind: fault.Forbidden, Code: identity.SignInExpired, Message: "Someone else is signed in now. Start again."}
 	}
 	who, err := p.Finish(ctx, began.Secret, answer)
 	if err != nil {
 		return out, err
 	}
 	if who.Subject == "" || len(who.Subject) > 1000 {
-		return out, fault.New(fault.Unauthenticated, "The provider does not say who you are.")
+		return out, fault.New(fault.Unauthenticated, "The provider did not say who you are.")
 	}
 	if began.User != 0 {
 		out.Caller = current
-		return out, s.link(ctx, p, who, current)
+		return out, s.svc.link(ctx, p, who, current)
 	}
 	var user identity.User
 	err = retryUnique(func() error { // of two who come first at the same time, one finds what the other made
-		user, err = s.identified(ctx, p, who)
+		user, err = s.svc.identified(ctx, p, who)
 		return err
 	}, identity.UniqueUserIdentity, identity.UniqueUserEmail, identity.UniqueMembership)
 	switch {
@@ -139,7 +139,7 @@ func (s *Service) FinishSignInWith(ctx context.Context, current Caller, provider
 	case user.Disabled():
 		return out, disabledUser()
 	case user.HasSecondFactor() && !who.SecondFactor:
-		return out, s.needsCode(ctx, user)
+		return out, s.svc.needsCode(ctx, user)
 	}
 	out.Caller = Caller{userID: user.ID, signed: true, factors: 1}
 	if who.SecondFactor {
@@ -231,7 +231,7 @@ func (s *Service) addressed(ctx context.Context, p identity.Provider, who identi
 	if user.EmailVerifiedAt.IsZero() { // somebody may have taken the address, and wait for its owner
 		return identity.User{}, &fault.Error{
 			Kind: fault.Forbidden, Code: identity.UnconfirmedIdentity,
-			Message: "A user has your address, but never confirmed it here. Sign in with the password, then connect " + p.Name + " in your settings.",
+			Message: "A user has your address, but it was never confirmed here. Sign in with the password, then connect " + p.Name + " in your settings.",
 		}
 	}
 	others, err := s.cfg.Store.IdentitiesOf(ctx, user.ID)
@@ -241,7 +241,7 @@ func (s *Service) addressed(ctx context.Context, p identity.Provider, who identi
 	if slices.ContainsFunc(others, func(i identity.Identity) bool { return i.Issuer == p.Issuer }) { // the address may have a new owner
 		return identity.User{}, &fault.Error{
 			Kind: fault.Forbidden, Code: identity.OtherIdentity,
-			Message: "Your address belongs to somebody else at " + p.Name + ". Ask an admin to disconnect the former sign-in.",
+			Message: "Your address belongs to someone else at " + p.Name + ". Ask an admin to disconnect the old sign-in.",
 		}
 	}
 	return user, nil
@@ -262,7 +262,7 @@ func (s *Service) rulesFor(ctx context.Context, p identity.Provider, who identit
 	if domain == "" {
 		return nil, nil
 	}
-	all, err := s.cfg.Store.JoinRulesFor(ctx, p.Issuer, domain)
+	all, err := joinRuleNoun().Find(ctx, s.cfg.Store, identity.JoinRuleFilter{Issuer: p.Issuer, Domain: domain})
 	if err != nil {
 		return nil, err
 	}
@@ -357,10 +357,10 @@ func (s *Service) dropIdentity(ctx context.Context, tx SystemTx, _ *identity.Use
 	return s.credentialChanged(ctx, tx, i.UserID, s.entry(auditIdentityGone, i.ID, actorID, tokenID, s.now()), s.providerName(i.Issuer))
 }
 
-// UnlinkMember disconnects all identities of a member, under the conditions of [Desk.DisableMember], and ends the member's
+// Unlink disconnects all identities of a member, under the conditions of [Members.Disable], and ends the member's
 // sessions: for somebody who is another at the provider now. Who has no password can ask for one by mail, as in
-// [Service.ForgotPassword], or sign in with the provider again.
-func (d *Desk) UnlinkMember(ctx context.Context, membershipID int64) error {
+// [SignIn.ForgotPassword], or sign in with the provider again.
+func (d Members) Unlink(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return identities().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)
 	})

@@ -31,8 +31,8 @@ func checkProviders(all []identity.Provider, problems *fault.Collector) {
 	}
 }
 
-// IdentityProviders are the servers that people can sign in with, as they were configured.
-func (s *Service) IdentityProviders() []identity.Provider { return slices.Clone(s.cfg.Providers) }
+// Providers are the servers that people can sign in with, as they were configured.
+func (s SignIn) Providers() []identity.Provider { return slices.Clone(s.svc.cfg.Providers) }
 
 func (s *Service) provider(key string) (identity.Provider, error) {
 	for _, p := range s.cfg.Providers {

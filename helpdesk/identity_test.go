@@ -44,7 +44,7 @@ type proven = identity.Proven
 // arrive signs somebody in.
 func (b *bundle) arrive(key string, who proven) (helpdesk.SignedInWith, error) {
 	b.t.Helper()
-	start := must(b.svc.BeginSignInWith(b.ctx, key, "/next"))(b.t)
+	start := must(b.svc.SignIn().BeginWith(b.ctx, key, "/next"))(b.t)
 	return b.comeBack(helpdesk.Caller{}, key, start, who)
 }
 
@@ -52,7 +52,7 @@ func (b *bundle) comeBack(c helpdesk.Caller, key string, start identity.SignInSt
 	b.t.Helper()
 	text := must(json.Marshal(who))(b.t)
 	b.clock.Add(time.Second)
-	return b.svc.FinishSignInWith(b.ctx, c, key, start.Kept, url.Values{"who": {string(text)}})
+	return b.svc.SignIn().FinishWith(b.ctx, c, key, start.Kept, url.Values{"who": {string(text)}})
 }
 
 // confirmedUser makes a user whose address was confirmed by a mail.
@@ -163,7 +163,7 @@ func TestIdentityAttempt(t *testing.T) {
 	b := newBundle(t, withProviders)
 	b.confirmedUser("ada@example.org", "")
 	who := proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}
-	start := must(b.svc.BeginSignInWith(b.ctx, "work", "/next"))(t)
+	start := must(b.svc.SignIn().BeginWith(b.ctx, "work", "/next"))(t)
 	for name, kept := range map[string]string{"nothing": "", "garbage": "AAAA", "cut": start.Kept[:len(start.Kept)-8], "no base32": "!"} {
 		if _, err := b.comeBack(helpdesk.Caller{}, "work", identity.SignInStart{Kept: kept}, who); faultCode(err) != identity.SignInExpired {
 			t.Errorf("%s: %v", name, err)
@@ -176,7 +176,7 @@ func TestIdentityAttempt(t *testing.T) {
 	if _, err := b.comeBack(helpdesk.Caller{}, "work", start, who); faultCode(err) != identity.SignInExpired {
 		t.Errorf("too late: %v", err)
 	}
-	if _, err := b.svc.BeginSignInWith(b.ctx, "none", ""); !fault.Is(err, fault.NotFound) {
+	if _, err := b.svc.SignIn().BeginWith(b.ctx, "none", ""); !fault.Is(err, fault.NotFound) {
 		t.Errorf("no such provider: %v", err)
 	}
 }
@@ -234,7 +234,7 @@ func TestJoinRules(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
 	agent := b.role(identity.RoleAgent)
-	rule := must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "@Example.ORG.", RoleIDs: []int64{agent}, MailboxIDs: []int64{b.mailbox.ID}}))(t)
+	rule := must(b.desk.JoinRules().Create(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "@Example.ORG.", RoleIDs: []int64{agent}, MailboxIDs: []int64{b.mailbox.ID}}))(t)
 	eve := proven{Subject: "eve", Email: "eve@example.org", EmailVerified: true, Name: "Eve Evans"}
 	for name, who := range map[string]proven{
 		"not verified": {Subject: "x", Email: "eve@example.org"}, "another domain": {Subject: "y", Email: "eve@elsewhere.example", EmailVerified: true},
@@ -257,7 +257,7 @@ func TestJoinRules(t *testing.T) {
 	if user.Name != "Eve Evans" || user.Email != eve.Email || user.EmailVerifiedAt.IsZero() || user.PasswordHash != "" {
 		t.Errorf("%+v", user)
 	}
-	joined := must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{UserID: storage.Some(user.ID)}, storage.PageRequest{}))(t)
+	joined := must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{UserID: storage.Some(user.ID)}, storage.PageRequest{}))(t)
 	var actions []string
 	for _, e := range joined.Items {
 		actions = append(actions, e.Action)
@@ -272,20 +272,20 @@ func TestJoinRules(t *testing.T) {
 		_, err := b.svc.Desk(b.ctx, in.Caller, b.account.ID)
 		return err == nil
 	}
-	if err := b.desk.RemoveMember(b.ctx, m.ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, m.ID); err != nil {
 		t.Fatal(err)
 	}
 	if member() {
 		t.Error("who was removed joins again")
 	}
-	must(b.desk.UpdateJoinRule(b.ctx, rule.ID, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}))(t)
+	must(b.desk.JoinRules().Update(b.ctx, rule.ID, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{agent}}))(t)
 	if !member() {
 		t.Error("a rule that was changed does not apply")
 	}
-	if err := b.desk.DeleteRole(b.ctx, agent); !fault.Is(err, fault.Conflict) {
+	if err := b.desk.Roles().Delete(b.ctx, agent); !fault.Is(err, fault.Conflict) {
 		t.Errorf("deleting the role of a rule: %v", err)
 	}
-	if err := b.desk.DeleteJoinRule(b.ctx, rule.ID); err != nil {
+	if err := b.desk.JoinRules().Delete(b.ctx, rule.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.arrive("work", proven{Subject: "f", Email: "f@example.org", EmailVerified: true}); faultCode(err) != identity.UnknownIdentity {
@@ -296,7 +296,7 @@ func TestJoinRules(t *testing.T) {
 // role is the id of a built-in role.
 func (b *bundle) role(key string) int64 {
 	b.t.Helper()
-	for _, r := range must(b.desk.Roles(b.ctx))(b.t) {
+	for _, r := range must(b.desk.Roles().All(b.ctx))(b.t) {
 		if r.Key == key {
 			return r.ID
 		}
@@ -334,19 +334,19 @@ func TestJoinRuleLimits(t *testing.T) {
 	} {
 		in := good
 		test.change(&in)
-		if _, err := test.by.CreateJoinRule(b.ctx, in); !fault.Is(err, test.kind) {
+		if _, err := test.by.JoinRules().Create(b.ctx, in); !fault.Is(err, test.kind) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	rule := must(admin.CreateJoinRule(b.ctx, good))(t)
-	if _, err := b.desk.CreateJoinRule(b.ctx, good); !fault.Is(err, fault.Invalid) {
+	rule := must(admin.JoinRules().Create(b.ctx, good))(t)
+	if _, err := b.desk.JoinRules().Create(b.ctx, good); !fault.Is(err, fault.Invalid) {
 		t.Errorf("a second one: %v", err)
 	}
-	applies := func() bool { return must(b.desk.JoinRulesApply(b.ctx, []identity.JoinRule{rule}))(t)[rule.ID] }
+	applies := func() bool { return must(b.desk.JoinRules().Apply(b.ctx, []identity.JoinRule{rule}))(t)[rule.ID] }
 	if !applies() {
 		t.Error("the rule does not apply")
 	}
-	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, admin).ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, membershipOf(t, b.ctx, admin).ID); err != nil {
 		t.Fatal(err)
 	}
 	if applies() {
@@ -355,8 +355,8 @@ func TestJoinRuleLimits(t *testing.T) {
 	if _, err := b.arrive("work", proven{Subject: "1", Email: "new@example.org", EmailVerified: true}); faultCode(err) != identity.UnknownIdentity {
 		t.Errorf("it makes members: %v", err)
 	}
-	must(b.desk.UpdateJoinRule(b.ctx, rule.ID, good))(t)
-	rule = must(b.desk.JoinRule(b.ctx, rule.ID))(t)
+	must(b.desk.JoinRules().Update(b.ctx, rule.ID, good))(t)
+	rule = must(b.desk.JoinRules().Get(b.ctx, rule.ID))(t)
 	if !applies() || rule.UserID != b.owner.ID {
 		t.Errorf("who saves it again vouches for it: %+v", rule)
 	}
@@ -396,10 +396,10 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 		if n%2 == 1 {
 			in.MailboxIDs = []int64{b.mailbox.ID}
 		}
-		rule := must(by.CreateJoinRule(b.ctx, in))(t)
+		rule := must(by.JoinRules().Create(b.ctx, in))(t)
 		rules, want[rule.ID] = append(rules, rule), by != left
 	}
-	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, left).ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, membershipOf(t, b.ctx, left).ID); err != nil {
 		t.Fatal(err)
 	}
 	// A rule that a store returns never grants more than its maker's permissions, regardless of the other rules.
@@ -410,7 +410,7 @@ func TestJoinRulesApplyTogether(t *testing.T) {
 	rules, want[900], want[901] = append(rules, beyond, gone), false, false
 	store.grants.Store(0)
 	store.readers.Store(0)
-	if diff := cmp.Diff(want, must(b.desk.JoinRulesApply(b.ctx, rules))(t)); diff != "" {
+	if diff := cmp.Diff(want, must(b.desk.JoinRules().Apply(b.ctx, rules))(t)); diff != "" {
 		t.Error(diff)
 	}
 	if grants, readers := store.grants.Load(), store.readers.Load(); grants > 3 || readers > 5 {
@@ -423,10 +423,10 @@ func TestIdentityAndSecondFactor(t *testing.T) {
 	t.Parallel()
 	for strong, want := range map[bool]bool{true: true, false: false} {
 		b := newBundle(t, withProviders)
-		must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
-		must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
+		must(b.desk.JoinRules().Create(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
+		must(b.desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
 		in := must(b.arrive("work", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true, SecondFactor: strong}))(t)
-		session := must(b.svc.StartSession(b.ctx, in.Caller, "Firefox"))(t)
+		session := must(b.svc.SignIn().StartSession(b.ctx, in.Caller, "Firefox"))(t)
 		c := must(b.svc.Authenticate(b.ctx, session.Secret))(t)
 		admin := must(b.svc.Admin(b.ctx, c))(t)
 		_, secret, err := admin.CreateOwnToken(b.ctx, identity.TokenInput{Name: "Script"})
@@ -446,11 +446,11 @@ func TestIdentityAndSecondFactor(t *testing.T) {
 func TestUnlinkMember(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withProviders)
-	must(b.desk.CreateJoinRule(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
+	must(b.desk.JoinRules().Create(b.ctx, identity.JoinRuleInput{Provider: "work", Domain: "example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}))(t)
 	in := must(b.arrive("work", proven{Subject: "1", Email: "ada@example.org", EmailVerified: true}))(t)
-	session := must(b.svc.StartSession(b.ctx, in.Caller, "Firefox"))(t)
+	session := must(b.svc.SignIn().StartSession(b.ctx, in.Caller, "Firefox"))(t)
 	m := membershipOf(t, b.ctx, must(b.svc.Desk(b.ctx, in.Caller, b.account.ID))(t))
-	if err := b.desk.UnlinkMember(b.ctx, m.ID); err != nil {
+	if err := b.desk.Members().Unlink(b.ctx, m.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.svc.Authenticate(b.ctx, session.Secret); !fault.Is(err, fault.Unauthenticated) {

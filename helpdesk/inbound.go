@@ -25,8 +25,14 @@ func cleanHead(h ledger.Head) ledger.Head {
 	}
 }
 
-// InboundMails lists a mailbox's ledger rows, newest first; no states means all. It needs mailboxes.connection.
-func (d *Desk) InboundMails(ctx context.Context, filter ledger.Filter, req storage.PageRequest) (storage.Page[ledger.Mail], error) {
+// InboundMails are the ledger of mails that mailboxes received.
+type InboundMails struct{ *desk }
+
+// InboundMails returns the handle of the ledger of received mails.
+func (d *Desk) InboundMails() InboundMails { return InboundMails{&d.desk} }
+
+// List lists a mailbox's ledger rows, newest first; no states means all. It needs mailboxes.connection.
+func (d InboundMails) List(ctx context.Context, filter ledger.Filter, req storage.PageRequest) (storage.Page[ledger.Mail], error) {
 	var none storage.Page[ledger.Mail]
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
@@ -39,8 +45,8 @@ func (d *Desk) InboundMails(ctx context.Context, filter ledger.Filter, req stora
 		func(seek storage.Seek) ([]ledger.Mail, error) { return r.InboundMails(ctx, filter, seek) })
 }
 
-// InboundMail returns one row of a mailbox's ledger. It needs mailboxes.connection.
-func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
+// Get returns one row of a mailbox's ledger. It needs mailboxes.connection.
+func (d InboundMails) Get(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.Mail{}, err
@@ -55,9 +61,9 @@ func (d *Desk) InboundMail(ctx context.Context, mailboxID, id int64) (ledger.Mai
 	return m, nil
 }
 
-// OpenRaw opens the raw bytes of a received message. It needs mailboxes.connection. A message deleted with its conversation
+// Open opens the raw bytes of a received message. It needs mailboxes.connection. A message deleted with its conversation
 // is a NotFound fault.
-func (d *Desk) OpenRaw(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
+func (d InboundMails) Open(ctx context.Context, mailboxID, id int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return nil, err

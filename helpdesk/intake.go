@@ -84,7 +84,7 @@ func (in *Intake) ReportFetch(ctx context.Context, accountID int64, status ledge
 		next.LastError = plain.Cut(plain.Line(next.LastError), 500)
 		next.UpdatedAt = in.svc.now()
 		if needsAttention(next) && !needsAttention(old) {
-			if err := in.svc.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: next.MailboxID}); err != nil {
+			if err := in.svc.notifyAfterCommit(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: next.MailboxID}); err != nil {
 				return err
 			}
 		}
@@ -229,6 +229,6 @@ func (in *Intake) Quarantine(ctx context.Context, accountID, id int64, reason st
 		if err != nil || m.State != ledger.Received {
 			return err
 		}
-		return settle(ctx, tx, &m, ledger.Quarantined, reason, in.svc.now())
+		return setFinalState(ctx, tx, &m, ledger.Quarantined, reason, in.svc.now())
 	})
 }

@@ -3,7 +3,6 @@ package helpdesk
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	netmail "net/mail"
@@ -39,13 +38,13 @@ type Interaction struct {
 	Status          Status // StatusPosted, or StatusDraft for a user's
 	Body            string // sanitized HTML
 	Subject         string // of the message it came as; "" otherwise
-	UserID          int64  // creator of a user interaction or a note; 0 otherwise
-	PostedByID      int64  // user who sent a user interaction; 0 for a draft
+	UserID          int64  // creator of a user interaction or a note; 0 otherwise, and for an automatic reply
+	PostedByID      int64  // user who sent a user interaction; 0 for a draft, and for an automatic reply
 	CustomerID      int64  // author of a customer interaction
 	CustomerEmailID int64
 	CustomerEmail   string
 	To, Cc, Bcc     []string // addresses, of user and customer messages (customer messages have no Bcc)
-	Source          string   // of a customer interaction: "email", "api" or a value from the caller
+	Source          string   // of a customer interaction: "email", "api" or a value from the caller; [SourceAuto] of an automatic reply
 	IsStarter       bool
 	IsForward       bool
 	AutoSubmitted   bool // written by a machine (RFC 3834)
@@ -111,7 +110,7 @@ type MessageRef struct {
 	IsForward      bool
 }
 
-// Threading records why an incoming message was filed into its conversation; [Desk.ExplainThreading] explains it in words.
+// Threading records why an incoming message was filed into its conversation; [Interactions.ExplainThreading] explains it in words.
 type Threading struct {
 	Rule       string          `json:"rule,omitempty"`       // "token", "references", "colleague" or "new"; "" if not received by mail
 	Matched    string          `json:"matched,omitempty"`    // deciding Message-ID, for "references" and "colleague"
@@ -146,19 +145,23 @@ const previewLength = 140
 
 // InteractionInput is a new interaction.
 type InteractionInput struct {
-	Type      InteractionType // required
-	Status    Status          // of a user interaction or a note: posted (default) or draft
-	Body      string          // HTML or text, at most 1 MiB; required unless a draft or a note
-	To        []string        // of a user interaction; empty: the conversation's customer
-	Cc, Bcc   []string        // of a user interaction
-	IsForward bool            // of a user interaction: hidden from the customer
-	Source    string          // of a customer interaction; "" means "api"
+	Type       InteractionType // required
+	Status     Status          // of a user interaction or a note: posted (default) or draft
+	Body       string          // HTML or text, at most 1 MiB; required unless a draft or a note
+	To         []string        // of a user interaction; empty: the conversation's customer
+	Cc, Bcc    []string        // of a user interaction
+	IsForward  bool            // of a user interaction: hidden from the customer
+	Source     string          // of a customer interaction; "" means "api"
+	Forwarding Forwarding      // of a forward: the message passed on below Body, which may then be empty
 	// Seen is what the author of a user interaction has seen, see [NewestSeen]. Posting returns a Conflict fault with
 	// [CodeCrossed] if others have added something since. Absent or null skips the check.
 	Seen storage.Opt[Seen]
 	// SendAt is when a posted user interaction is to be sent, within [MaxSendLater]; zero: at once. If a customer or another
 	// member contributes before, it becomes a draft again, see [Interaction.Scheduled].
 	SendAt time.Time
+	// MacroID is a saved reply whose actions are done in the same transaction as a posted answer or note, also if that is
+	// sent later; 0: none. It is not for the interactions of a new conversation. See [Conversations.ApplyMacro].
+	MacroID int64
 }
 
 // InteractionUpdate changes an interaction. Absent fields are unchanged.
@@ -167,10 +170,13 @@ type InteractionUpdate struct {
 	Body        storage.Opt[string]
 	To, Cc, Bcc storage.Opt[[]string]
 	IsForward   storage.Opt[bool]
+	Forwarding  storage.Opt[Forwarding] // of a forward, until it is posted
 	Source      storage.Opt[string]
 	Seen        storage.Opt[Seen] // for posting: see [InteractionInput]
 	// SendAt applies to posting and to scheduled interactions: a new time, or null to send now.
 	SendAt storage.Opt[time.Time]
+	// MacroID is as in [InteractionInput], when a draft is posted.
+	MacroID int64
 }
 
 // preparedInteraction is a validated input with sanitized HTML. Preparing it before the transaction does this work only
@@ -182,7 +188,7 @@ type preparedInteraction struct {
 }
 
 // createPermission returns the permission for creating an interaction of a type.
-func (d *Desk) createPermission(t InteractionType) identity.Permission {
+func (d *desk) createPermission(t InteractionType) identity.Permission {
 	if t == TypeNote && !d.guard.Allows(identity.InteractionsCreate) {
 		return identity.NotesCreate
 	}
@@ -190,7 +196,7 @@ func (d *Desk) createPermission(t InteractionType) identity.Permission {
 }
 
 // prepare validates an input. It reports problems of fields below prefix.
-func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction, error) {
+func (d *desk) prepare(in InteractionInput, prefix string) (preparedInteraction, error) {
 	if _, err := d.guard.Write(d.createPermission(in.Type)); err != nil {
 		return preparedInteraction{}, err
 	}
@@ -203,8 +209,9 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	}
 	switch in.Type {
 	case TypeUser:
-		problems.Check(i.Status == StatusDraft || !blank(i.Body), field("body"), "is required")
 		i.UserID, i.IsForward = d.userID, in.IsForward
+		i.passOn(in.Forwarding)
+		problems.Check(i.Status == StatusDraft || i.says(), field("body"), "is required")
 		i.SendAt = d.sendAt(&problems, field("send_at"), in.SendAt)
 		i.To = recipients(&problems, field("to"), in.To)
 		i.Cc = recipients(&problems, field("cc"), in.Cc)
@@ -225,6 +232,7 @@ func (d *Desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 		problems.Add(field("type"), "must be user, customer or note")
 	}
 	problems.Check(in.SendAt.IsZero() || i.Type == TypeUser && i.Status == StatusPosted, field("send_at"), "is only allowed for posted answers")
+	problems.Check(in.MacroID == 0 || i.Type != TypeCustomer && i.Status == StatusPosted && prefix == "", field("saved_reply_id"), macroWhenPosted)
 	p := preparedInteraction{Interaction: i}
 	if i.Type == TypeUser && i.Status == StatusPosted {
 		p.seen = in.Seen
@@ -242,7 +250,7 @@ func fieldOf(prefix string) func(string) string {
 	}
 }
 
-func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
+func (d *desk) cleanBody(problems *fault.Collector, field, body string) string {
 	if !problems.Check(len(body) <= MaxBody, field, "is larger than 1 MiB") {
 		return ""
 	}
@@ -253,6 +261,9 @@ func (d *Desk) cleanBody(problems *fault.Collector, field, body string) string {
 func blank(body string) bool {
 	return strings.TrimSpace(mailhtml.Text(body)) == "" && !strings.Contains(body, "<img")
 }
+
+// says reports whether a message has something to say: text, or a message that it passes on.
+func (i Interaction) says() bool { return !blank(i.Body) || i.Forwarding().InteractionID != 0 }
 
 // recipients normalises a list of addresses and drops duplicates.
 func recipients(problems *fault.Collector, field string, list []string) []string {
@@ -291,9 +302,15 @@ func parseRecipient(s string) (address, name string, err error) {
 	return parsed.Address, parsed.Name, nil
 }
 
-// CreateInteraction adds an interaction to a conversation. A posted user interaction is queued for sending when the
+// Interactions are the messages, notes and drafts of conversations, with their deliveries.
+type Interactions struct{ *desk }
+
+// Interactions returns the handle of messages, notes and drafts.
+func (d *Desk) Interactions() Interactions { return Interactions{&d.desk} }
+
+// Create adds an interaction to a conversation. A posted user interaction is queued for sending when the
 // transaction commits. It needs interactions.create; for a note, interactions.note is enough.
-func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in InteractionInput) (Interaction, error) {
+func (d Interactions) Create(ctx context.Context, conversationID int64, in InteractionInput) (Interaction, error) {
 	begin, err := d.guard.Write(d.createPermission(in.Type))
 	if err != nil {
 		return Interaction{}, err
@@ -304,14 +321,17 @@ func (d *Desk) CreateInteraction(ctx context.Context, conversationID int64, in I
 	}
 	var created Interaction
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		created, err = d.contribute(ctx, tx, conversationID, p)
+		if created, err = d.contribute(ctx, tx, conversationID, p); err != nil || in.MacroID == 0 {
+			return err
+		}
+		created, err = d.withMacro(ctx, tx, in.MacroID, created)
 		return err
 	})
 	return created, err
 }
 
 // contribute adds a prepared interaction to a conversation.
-func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p preparedInteraction) (Interaction, error) {
+func (d *desk) contribute(ctx context.Context, tx Tx, conversationID int64, p preparedInteraction) (Interaction, error) {
 	c, err := tx.Conversations().Lock(ctx, conversationID)
 	if err != nil {
 		return Interaction{}, err
@@ -334,7 +354,7 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 		return Interaction{}, err
 	}
 	for _, kind := range changedTo(old, c) {
-		if err := d.emit(ctx, tx, kind, c.ID, c.MailboxID); err != nil {
+		if err := tx.Emit(ctx, becauseOf(d.event(kind, c.ID, c.MailboxID), created.ID)); err != nil {
 			return Interaction{}, err
 		}
 	}
@@ -348,7 +368,10 @@ func (d *Desk) contribute(ctx context.Context, tx Tx, conversationID int64, p pr
 }
 
 // add inserts a prepared interaction after those before it, and updates c accordingly; the caller writes c.
-func (d *Desk) add(ctx context.Context, tx Tx, c *Conversation, before *recent, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
+func (d *desk) add(ctx context.Context, tx Tx, c *Conversation, before *recent, mailbox Mailbox, p preparedInteraction) (Interaction, error) {
+	if err := d.checkForwarding(ctx, tx.Reader(), c.ID, p.Forwarding()); err != nil {
+		return Interaction{}, err
+	}
 	now := before.notBefore(d.svc.now())
 	i := p.Interaction // a copy: the transaction may run fn again
 	i.ConversationID, i.At, i.CreatedAt, i.UpdatedAt = c.ID, now, now, now
@@ -408,7 +431,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 
 // stamp fixes the content of a posted interaction's message before the first attempt, so that every attempt sends the same
 // message.
-func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
+func (d *desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
 	i.PostedAt, i.PostedByID = d.svc.now(), d.userID
 	if err := d.addressed(ctx, tx, c, mailbox, before, i); err != nil || i.Scheduled() {
 		return err
@@ -418,15 +441,10 @@ func (d *Desk) stamp(ctx context.Context, tx Tx, c Conversation, before *recent,
 
 // identify sets a message's Message-ID, its References and its ending.
 func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, before *recent, mailbox Mailbox, i *Interaction) error {
-	id, err := s.random(16)
-	if err != nil {
+	var err error
+	if i.MessageID, err = s.newMessageID(mailbox); err != nil {
 		return err
 	}
-	_, domain, found := plain.CutLast(mailbox.EmailKey, "@") // in ASCII, as msg-id requires
-	if !found {
-		domain = s.cfg.IntakeDomain
-	}
-	i.MessageID = hex.EncodeToString(id) + "@" + domain
 	if i.References, err = references(ctx, tx, before); err != nil {
 		return err
 	}
@@ -434,13 +452,13 @@ func (s *Service) identify(ctx context.Context, tx Tx, c Conversation, before *r
 }
 
 // addressed ensures that a reply has recipients.
-func (d *Desk) addressed(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, before *recent, i *Interaction) error {
+func (d *desk) addressed(ctx context.Context, tx Tx, c Conversation, mailbox Mailbox, before *recent, i *Interaction) error {
 	if len(i.To) > 0 {
 		return nil
 	}
 	to, err := d.svc.answered(ctx, tx, d.scope.AccountID, c, mailbox, before)
 	if err == nil && len(to) == 0 {
-		err = fault.Field("to", "is required: the customer's mail names no sender")
+		err = fault.Field("to", "is required: the customer's mail has no sender")
 	}
 	i.To = to
 	return err
@@ -477,7 +495,7 @@ func references(ctx context.Context, tx Tx, before *recent) ([]string, error) {
 }
 
 // send queues the message of a posted interaction and updates c as answered, unless it is scheduled.
-func (d *Desk) send(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
+func (d *desk) send(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	if err := d.svc.overtake(ctx, tx, *c, all, i); err != nil {
 		return err
 	}
@@ -514,7 +532,7 @@ func (c *Conversation) answeredBy(i Interaction) {
 
 // queue creates one delivery per recipient, under the first header field that contains the recipient, and adds the
 // recipients as participants.
-func (d *Desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
+func (d *desk) queue(ctx context.Context, tx Tx, i Interaction, sendAt time.Time) error {
 	var deliveries []sending.Delivery
 	var keys []string
 	for _, list := range []struct {
@@ -550,8 +568,8 @@ func inConversation(i Interaction, conversationID int64, err error) (Interaction
 	return i, nil
 }
 
-// Interaction returns one interaction of a conversation. It needs interactions.view.
-func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Interaction, error) {
+// Get returns one interaction of a conversation. It needs interactions.view.
+func (d Interactions) Get(ctx context.Context, conversationID, id int64) (Interaction, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return Interaction{}, err
@@ -561,9 +579,9 @@ func (d *Desk) Interaction(ctx context.Context, conversationID, id int64) (Inter
 	return d.concealed(ctx, identity.InteractionsView, i, err)
 }
 
-// Interactions lists a conversation's interactions in order: as they arrived, except mail from a mailbox's backlog, which is
+// List lists a conversation's interactions in order: as they arrived, except mail from a mailbox's backlog, which is
 // ordered by its sending time. It needs interactions.view.
-func (d *Desk) Interactions(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
+func (d Interactions) List(ctx context.Context, conversationID int64, req storage.PageRequest) (storage.Page[Interaction], error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return storage.Page[Interaction]{}, err
@@ -582,7 +600,7 @@ func (d *Desk) Interactions(ctx context.Context, conversationID int64, req stora
 }
 
 // Deliveries returns the delivery state of posted user interactions. It needs interactions.view.
-func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]sending.Delivery, error) {
+func (d Interactions) Deliveries(ctx context.Context, interactionIDs []int64) ([]sending.Delivery, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(interactionIDs) == 0 {
 		return nil, err
@@ -590,11 +608,11 @@ func (d *Desk) Deliveries(ctx context.Context, interactionIDs []int64) ([]sendin
 	return r.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: interactionIDs}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// UpdateInteraction changes an interaction. Drafts, notes and customer interactions may change at any time. A posted user
+// Update changes an interaction. Drafts, notes and customer interactions may change at any time. A posted user
 // interaction may change only until sending begins; after that, a change of body, recipients or kind is a Conflict fault.
 // Changing a draft's status to posted sends it in the caller's name. It needs interactions.update, and interactions.create
 // to post; for a draft of a note by the caller, interactions.note is enough.
-func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
+func (d Interactions) Update(ctx context.Context, conversationID, id int64, in InteractionUpdate) (Interaction, error) {
 	perm := d.draftPermission(identity.InteractionsUpdate)
 	begin, err := d.guard.Write(perm)
 	if err != nil {
@@ -613,7 +631,10 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 		if err != nil {
 			return err
 		}
-		if i, err = d.changed(old, in); err != nil {
+		if i, err = d.changed(old, in); err == nil && in.Forwarding.IsSet() {
+			err = d.checkForwarding(ctx, tx.Reader(), c.ID, i.Forwarding())
+		}
+		if err != nil {
 			return err
 		}
 		all := &recent{conversationID: c.ID}
@@ -627,14 +648,21 @@ func (d *Desk) UpdateInteraction(ctx context.Context, conversationID, id int64, 
 				return err
 			}
 		}
-		return d.change(ctx, tx, c, all, old, &i)
+		if in.MacroID != 0 && (i.Type == TypeCustomer || old.Status != StatusDraft || i.Status != StatusPosted) {
+			return fault.Field("saved_reply_id", macroWhenPosted)
+		}
+		if err := d.change(ctx, tx, c, all, old, &i); err != nil || in.MacroID == 0 {
+			return err
+		}
+		i, err = d.withMacro(ctx, tx, in.MacroID, i)
+		return err
 	})
 	return d.concealed(ctx, perm, i, err)
 }
 
 // draftPermission returns the permission with which an interaction is changed or deleted: interactions.note for members who
 // may only write notes, and may do so with their own drafts, see checkOwn.
-func (d *Desk) draftPermission(perm identity.Permission) identity.Permission {
+func (d *desk) draftPermission(perm identity.Permission) identity.Permission {
 	if !d.guard.Allows(perm) && d.guard.Allows(identity.NotesCreate) {
 		return identity.NotesCreate
 	}
@@ -642,15 +670,15 @@ func (d *Desk) draftPermission(perm identity.Permission) identity.Permission {
 }
 
 // checkOwn verifies that an interaction changed with a permission of draftPermission is one of those that it covers.
-func (d *Desk) checkOwn(i Interaction, perm identity.Permission) error {
+func (d *desk) checkOwn(i Interaction, perm identity.Permission) error {
 	if perm == identity.NotesCreate && (i.Type != TypeNote || i.Status != StatusDraft || i.UserID != d.userID) {
-		return fault.New(fault.Forbidden, "You may only change your own drafts of notes.")
+		return fault.New(fault.Forbidden, "You can only change your own draft notes.")
 	}
 	return nil
 }
 
 // changed validates an update and returns the updated interaction.
-func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, error) {
+func (d *desk) changed(old Interaction, in InteractionUpdate) (Interaction, error) {
 	var problems fault.Collector
 	i := old
 	if in.Body.IsSet() {
@@ -672,6 +700,9 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 		}
 		problems.Check(len(i.To)+len(i.Cc)+len(i.Bcc) <= MaxRecipients, "to", "has more than 100 recipients in total")
 		i.IsForward = in.IsForward.Or(old.IsForward)
+		if old.Status == StatusDraft {
+			i.passOn(in.Forwarding.Or(old.Forwarding()))
+		}
 		if in.SendAt.IsSet() {
 			i.SendAt = d.sendAt(&problems, "send_at", in.SendAt.Or(time.Time{}))
 		}
@@ -682,7 +713,7 @@ func (d *Desk) changed(old Interaction, in InteractionUpdate) (Interaction, erro
 		bounded(&problems, "source", i.Source, 50)
 	}
 	if i.Type == TypeCustomer || i.Status == StatusPosted && i.Type == TypeUser {
-		problems.Check(!blank(i.Body), "body", "is required")
+		problems.Check(i.says(), "body", "is required")
 	}
 	return i, problems.Err()
 }
@@ -716,7 +747,7 @@ func transitionOf(old, i Interaction) (transition, error) {
 }
 
 // change writes a changed interaction, which is one of all, and applies its transition.
-func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, old Interaction, i *Interaction) error {
+func (d *desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, old Interaction, i *Interaction) error {
 	does, err := transitionOf(old, *i)
 	if err != nil {
 		return err
@@ -765,16 +796,14 @@ func (d *Desk) change(ctx context.Context, tx Tx, c Conversation, all *recent, o
 	if err := tx.Conversations().Update(ctx, &c); err != nil {
 		return err
 	}
-	if old.Body != i.Body {
-		if err := reindex(ctx, tx, c); err != nil {
-			return err
-		}
+	if err := indexChange(ctx, tx, c, old, *i, does); err != nil {
+		return err
 	}
 	return d.emitIn(ctx, tx, "interaction.updated", i.ID, c)
 }
 
 // tellNoted notifies the members that a changed note mentions for the first time.
-func (d *Desk) tellNoted(ctx context.Context, tx Tx, c Conversation, old, i Interaction, does transition) error {
+func (d *desk) tellNoted(ctx context.Context, tx Tx, c Conversation, old, i Interaction, does transition) error {
 	if i.Type != TypeNote || i.Status != StatusPosted || !does.noting && old.Body == i.Body {
 		return nil
 	}
@@ -786,7 +815,7 @@ func (d *Desk) tellNoted(ctx context.Context, tx Tx, c Conversation, old, i Inte
 }
 
 // prepareToSend turns a draft into a message to send, if the caller may send.
-func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, all *recent, i *Interaction) error {
+func (d *desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, all *recent, i *Interaction) error {
 	if _, err := d.guard.Write(identity.InteractionsCreate); err != nil {
 		return err
 	}
@@ -798,7 +827,7 @@ func (d *Desk) prepareToSend(ctx context.Context, tx Tx, c Conversation, all *re
 }
 
 // requeue replaces the recipients of a message whose sending has not begun. It keeps the time at which it is due.
-func (d *Desk) requeue(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
+func (d *desk) requeue(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	old, err := tx.Deliveries().List(ctx, sending.DeliveryFilter{InteractionIDs: []int64{i.ID}}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
@@ -829,7 +858,7 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	}
 	c.Preview = ""
 	visible := func(i Interaction) bool {
-		return i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward && !i.Scheduled()
+		return i.Type != TypeNote && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() && !i.Automatic()
 	}
 	at := slices.IndexFunc(last, visible)
 	if at < 0 {
@@ -840,52 +869,11 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 	return err
 }
 
-// DeleteInteraction removes an interaction. A message whose sending has not begun is not sent; one that was sent cannot be
+// Delete removes an interaction. A message whose sending has not begun is not sent; one that was sent cannot be
 // recalled. It needs interactions.delete; for a draft of a note by the caller, interactions.note is enough.
-func (d *Desk) DeleteInteraction(ctx context.Context, conversationID, id int64) error {
-	perm := d.draftPermission(identity.InteractionsDelete)
-	begin, err := d.guard.Write(perm)
-	if err != nil {
-		return err
-	}
-	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.Conversations().Lock(ctx, conversationID)
-		if err != nil {
-			return err
-		}
-		i, err := tx.Interactions().Lock(ctx, id)
-		if i, err = inConversation(i, conversationID, err); err == nil {
-			err = d.checkOwn(i, perm)
-		}
-		if err != nil {
-			return err
-		}
-		attachments, err := tx.Attachments().List(ctx, AttachmentFilter{InteractionIDs: []int64{id}}, storage.Seek{Limit: storage.NoLimit})
-		if err != nil {
-			return err
-		}
-		keys := make([]string, len(attachments))
-		for n, a := range attachments {
-			keys[n] = a.BlobKey
-		}
-		if err := tx.Interactions().Delete(ctx, id); err != nil {
-			return err
-		}
-		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, keys)...); err != nil {
-			return err
-		}
-		if err := refreshPreview(ctx, tx, &c); err != nil {
-			return err
-		}
-		c.UpdatedAt = d.svc.now()
-		if err := tx.Conversations().Update(ctx, &c); err != nil {
-			return err
-		}
-		if err := reindex(ctx, tx, c); err != nil {
-			return err
-		}
-		return d.emitIn(ctx, tx, "interaction.deleted", id, c)
-	})
+func (d Interactions) Delete(ctx context.Context, conversationID, id int64) error {
+	_, err := d.remove(ctx, conversationID, id, 0, func(Interaction) error { return nil })
+	return err
 }
 
 // InteractionFilter names the conversation whose interactions are listed.

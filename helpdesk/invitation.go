@@ -41,13 +41,58 @@ func ofNonce(key []byte, use string, nonce []byte) string {
 	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(mac.Sum(nil))
 }
 
+// invitationNoun declares the rows of invitations.
+func invitationNoun() storage.Declared[identity.Invitation, identity.InvitationFilter] {
+	return storage.Declared[identity.Invitation, identity.InvitationFilter]{
+		Noun: storage.Noun[identity.Invitation]{
+			Name:    "invitation",
+			ID:      func(i *identity.Invitation) *int64 { return &i.ID },
+			Account: func(i *identity.Invitation) *int64 { return &i.AccountID },
+			Unique: []storage.Unique[identity.Invitation]{
+				{Code: identity.UniqueInvitation, Index: "hash", Everywhere: true, Fields: func(i *identity.Invitation) []any { return []any{&i.Hash} }},
+			},
+		},
+		Key: "invitation", Plural: "invitations",
+		Columns: []storage.Column[identity.Invitation]{
+			{Name: "email", Field: func(i *identity.Invitation) any { return &i.Email }},
+			{Name: "email_key", Field: func(i *identity.Invitation) any { return &i.EmailKey }},
+			{Name: "name", Field: func(i *identity.Invitation) any { return &i.Name }},
+			{Name: "role_ids", Field: func(i *identity.Invitation) any { return storage.IDs(&i.RoleIDs) }, Refers: "role"},
+			{Name: "mailbox_ids", Field: func(i *identity.Invitation) any { return storage.IDs(&i.MailboxIDs) }, Refers: "mailbox", Loose: true, Limits: true},
+			{Name: "nonce", Field: func(i *identity.Invitation) any { return &i.Nonce }},
+			{Name: "hash", Field: func(i *identity.Invitation) any { return &i.Hash }},
+			{Name: "user_id", Field: func(i *identity.Invitation) any { return &i.UserID }, Refers: "user"},
+			{Name: "expires_at", Field: func(i *identity.Invitation) any { return &i.ExpiresAt }},
+			{Name: "created_at", Field: func(i *identity.Invitation) any { return &i.CreatedAt }},
+		},
+		Where: func(f identity.InvitationFilter) []storage.Condition {
+			if f.Hash == nil {
+				return nil
+			}
+			return storage.AnyOf("hash", [][]byte{f.Hash})
+		},
+	}
+}
+
+// invitationByHash finds an invitation of any account by the hash of its token.
+func (s *Service) invitationByHash(ctx context.Context, hash []byte) (identity.Invitation, error) {
+	found, err := invitationNoun().Find(ctx, s.cfg.Store, identity.InvitationFilter{Hash: hash})
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("invitation", 0)
+	}
+	if err != nil {
+		return identity.Invitation{}, err
+	}
+	return found[0], nil
+}
+
 // invitationOf returns the invitation of a token, and whether it is the mailed token.
 func (s *Service) invitationOf(ctx context.Context, token string) (i identity.Invitation, mailed bool, err error) {
 	plain := token
 	if n := len(invitationToken(nil, nil)); len(token) == n+proofSize {
 		plain, mailed = token[:n], true
 	}
-	i, err = s.cfg.Store.InvitationByHash(ctx, hashSecret(plain))
+	i, err = s.invitationByHash(ctx, hashSecret(plain))
 	proven := !mailed || s.signedBy(func(key []byte) bool { return hmac.Equal([]byte(token), []byte(mailedToken(key, i.Nonce))) })
 	if err == nil && (!i.ExpiresAt.After(s.now()) || !proven) {
 		err = fault.Missing("invitation", 0)
@@ -57,27 +102,27 @@ func (s *Service) invitationOf(ctx context.Context, token string) (i identity.In
 
 func eachInvitation(ctx context.Context, r Reader, visit func(identity.Invitation) error) error {
 	list := func(seek storage.Seek) ([]identity.Invitation, error) {
-		return r.Invitations().List(ctx, storage.NoFilter{}, seek)
+		return invitationNoun().Reader(r).List(ctx, identity.InvitationFilter{}, seek)
 	}
 	return each(list, func(i identity.Invitation) int64 { return i.ID }, visit)
 }
 
 // Invitations lists the invitations that were not accepted, including expired ones, by id. It needs memberships.view.
-func (d *Desk) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Invitation], error) {
+func (d Members) Invitations(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Invitation], error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return storage.Page[identity.Invitation]{}, err
 	}
 	return storage.List(req, false, func(i identity.Invitation) storage.Position { return storage.Position{ID: i.ID} },
 		func(seek storage.Seek) ([]identity.Invitation, error) {
-			return r.Invitations().List(ctx, storage.NoFilter{}, seek)
+			return invitationNoun().Reader(r).List(ctx, identity.InvitationFilter{}, seek)
 		})
 }
 
 // Invite creates an invitation, mails it and returns its token, which is not stored. It is valid for seven days and replaces
-// an earlier one to the same address. It needs memberships.create; its grants are limited as in [Desk.UpdateMember]. The
+// an earlier one to the same address. It needs memberships.create; its grants are limited as in [Members.Update]. The
 // address of a member is an Invalid fault.
-func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identity.Invitation, string, error) {
+func (d Members) Invite(ctx context.Context, in identity.InvitationInput) (identity.Invitation, string, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
 		return identity.Invitation{}, "", err
@@ -116,7 +161,7 @@ func (d *Desk) Invite(ctx context.Context, in identity.InvitationInput) (identit
 		if err := makeRoom(ctx, tx, invitation.EmailKey, now); err != nil {
 			return err
 		}
-		if err := tx.Invitations().Insert(ctx, &invitation); err != nil {
+		if err := invitationNoun().Rows(tx).Insert(ctx, &invitation); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobInvite, AccountID: d.scope.AccountID, Subject: invitation.ID, RunAt: now}
@@ -159,21 +204,21 @@ func makeRoom(ctx context.Context, tx Tx, key string, now time.Time) error {
 	})
 	for _, id := range gone {
 		if err == nil {
-			err = tx.Invitations().Delete(ctx, id)
+			err = invitationNoun().Rows(tx).Delete(ctx, id)
 		}
 	}
 	return err
 }
 
 // DeleteInvitation revokes an invitation. It needs memberships.delete and everything that the invitation grants, as in
-// [Desk.UpdateMember].
-func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
+// [Members.Update].
+func (d Members) DeleteInvitation(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		i, err := tx.Invitations().Get(ctx, id)
+		i, err := invitationNoun().Rows(tx).Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -181,24 +226,24 @@ func (d *Desk) DeleteInvitation(ctx context.Context, id int64) error {
 		if err := d.mayGrant(ctx, tx.Reader(), i.RoleIDs, i.MailboxIDs); err != nil && !fault.Is(err, fault.NotFound) {
 			return err
 		}
-		if err := tx.Invitations().Delete(ctx, id); err != nil {
+		if err := invitationNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "invitation.deleted", id, 0)
 	})
 }
 
-// Invited returns what a page for accepting an invitation shows. A token that [Service.AcceptInvitation] would reject is a
+// Invited returns what a page for accepting an invitation shows. A token that [SignIn.AcceptInvitation] would reject is a
 // NotFound fault.
-func (s *Service) Invited(ctx context.Context, token string) (identity.Invited, error) {
-	i, _, err := s.invitationOf(ctx, token)
+func (s SignIn) Invited(ctx context.Context, token string) (identity.Invited, error) {
+	i, _, err := s.svc.invitationOf(ctx, token)
 	if err != nil {
 		return identity.Invited{}, err
 	}
-	if err := s.stillCovered(ctx, i); err != nil {
+	if err := s.svc.stillCovered(ctx, i); err != nil {
 		return identity.Invited{}, err
 	}
-	account, err := s.cfg.Store.Within(Scope{AccountID: i.AccountID}).Account(ctx)
+	account, err := s.svc.cfg.Store.Within(Scope{AccountID: i.AccountID}).Account(ctx)
 	return identity.Invited{Account: account.Name, Email: i.Email, Name: i.Name}, err
 }
 
@@ -214,24 +259,24 @@ func (s *Service) Invited(ctx context.Context, token string) (identity.Invited, 
 // verifying it: the given password replaces theirs, and all their sessions and tokens end. A user with a second factor is
 // not reclaimed, so that someone who reads their mail cannot take over: it is an Unauthenticated fault until
 // [Admin.ResetSecondFactor].
-func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, in identity.AcceptInput) (identity.Accepted, error) {
-	invitation, mailed, err := s.invitationOf(ctx, token)
+func (s SignIn) AcceptInvitation(ctx context.Context, c Caller, token string, in identity.AcceptInput) (identity.Accepted, error) {
+	invitation, mailed, err := s.svc.invitationOf(ctx, token)
 	if err != nil {
 		return identity.Accepted{}, err
 	}
-	if err := s.stillCovered(ctx, invitation); err != nil {
+	if err := s.svc.stillCovered(ctx, invitation); err != nil {
 		return identity.Accepted{}, err
 	}
-	user, taken, err := s.invited(ctx, c, invitation, in, mailed)
+	user, taken, err := s.svc.invited(ctx, c, invitation, in, mailed)
 	if err != nil {
 		return identity.Accepted{}, err
 	}
 	if mailed && user.EmailVerifiedAt.IsZero() {
-		user.EmailVerifiedAt = s.now()
+		user.EmailVerifiedAt = s.svc.now()
 	}
 	var accepted identity.Accepted
-	err = s.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
-		accepted, err = s.join(ctx, tx, invitation, c, user, taken)
+	err = s.svc.beginSystem(c.tokenID)(ctx, func(ctx context.Context, tx SystemTx) error {
+		accepted, err = s.svc.join(ctx, tx, invitation, c, user, taken)
 		return err
 	})
 	return accepted, err
@@ -239,7 +284,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, c Caller, token string, 
 
 // stillCovered returns a fault if the inviter may no longer make the invitation.
 func (s *Service) stillCovered(ctx context.Context, i identity.Invitation) error {
-	may, err := s.stillMay(ctx, i.AccountID, i.UserID, func(maker *Desk) error {
+	may, err := s.stillMay(ctx, i.AccountID, i.UserID, func(maker *desk) error {
 		if _, err := maker.guard.Write(identity.MembershipsCreate); err != nil {
 			return err
 		}
@@ -299,7 +344,7 @@ func (s *Service) invited(ctx context.Context, c Caller, i identity.Invitation, 
 func (s *Service) join(ctx context.Context, system SystemTx, i identity.Invitation, c Caller, user identity.User, taken bool) (identity.Accepted, error) {
 	tx, now := system.Within(Scope{AccountID: i.AccountID}), s.now()
 	// Delete first, so that one of two concurrent callers finds it gone.
-	if err := tx.Invitations().Delete(ctx, i.ID); err != nil {
+	if err := invitationNoun().Rows(tx).Delete(ctx, i.ID); err != nil {
 		return identity.Accepted{}, err
 	}
 	if err := s.settleUser(ctx, system, &user, taken); err != nil {
@@ -406,7 +451,7 @@ func (s *Service) forgetSignIns(ctx context.Context, tx SystemTx, userID int64) 
 
 // invitationMail returns the mail of an invitation, unless it is accepted, deleted or expired.
 func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
-	i, err := r.Invitations().Get(ctx, job.Subject)
+	i, err := invitationNoun().Reader(r).Get(ctx, job.Subject)
 	if err != nil {
 		return sending.SystemMail{}, err
 	}
@@ -439,10 +484,10 @@ func (s *Service) invitationMail(ctx context.Context, r Reader, job storage.Clai
 		From: from, To: mailaddr.Address{Name: i.Name, Email: i.Email}, Subject: "Invitation to the help desk of " + from.Name,
 		Text: paragraphs(
 			greeting(i.Name),
-			who+" invites you to the help desk of "+from.Name+". To accept, open",
+			who+" invited you to join the "+from.Name+" help desk. To accept, open",
 			links.Invitation(token),
-			"The link works once, until "+i.ExpiresAt.UTC().Format("2 January 2006 15:04 UTC")+".",
-			"If you did not expect this mail, ignore it.",
+			"The link works once and expires on "+i.ExpiresAt.UTC().Format("2 January 2006 15:04 UTC")+".",
+			"If you were not expecting this email, you can ignore it.",
 		),
 	}, nil
 }

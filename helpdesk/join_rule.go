@@ -17,41 +17,65 @@ import (
 // maxJoinRules bounds the rules of an account.
 const maxJoinRules = 100
 
-func joinRuleNoun() storage.Noun[identity.JoinRule] {
-	return storage.Noun[identity.JoinRule]{
-		Name:    "join rule",
-		ID:      func(r *identity.JoinRule) *int64 { return &r.ID },
-		Account: func(r *identity.JoinRule) *int64 { return &r.AccountID },
-		Unique: []storage.Unique[identity.JoinRule]{
-			{Code: identity.UniqueJoinRule, Fields: func(r *identity.JoinRule) []any { return []any{&r.Issuer, &r.Domain} }},
+func joinRuleNoun() storage.Declared[identity.JoinRule, identity.JoinRuleFilter] {
+	return storage.Declared[identity.JoinRule, identity.JoinRuleFilter]{
+		Noun: storage.Noun[identity.JoinRule]{
+			Name:    "join rule",
+			ID:      func(r *identity.JoinRule) *int64 { return &r.ID },
+			Account: func(r *identity.JoinRule) *int64 { return &r.AccountID },
+			Unique: []storage.Unique[identity.JoinRule]{
+				{Code: identity.UniqueJoinRule, Index: "domain", AccountLast: true, Fields: func(r *identity.JoinRule) []any { return []any{&r.Domain, &r.Issuer} }},
+			},
+		},
+		Key: "join_rule", Plural: "join_rules",
+		Columns: []storage.Column[identity.JoinRule]{
+			{Name: "issuer", Field: func(r *identity.JoinRule) any { return &r.Issuer }},
+			{Name: "domain", Field: func(r *identity.JoinRule) any { return &r.Domain }},
+			{Name: "role_ids", Field: func(r *identity.JoinRule) any { return storage.IDs(&r.RoleIDs) }, Refers: "role"},
+			{Name: "mailbox_ids", Field: func(r *identity.JoinRule) any { return storage.IDs(&r.MailboxIDs) }, Refers: "mailbox", Loose: true, Limits: true},
+			{Name: "user_id", Field: func(r *identity.JoinRule) any { return &r.UserID }, Refers: "user"},
+			{Name: "created_at", Field: func(r *identity.JoinRule) any { return &r.CreatedAt }},
+			{Name: "updated_at", Field: func(r *identity.JoinRule) any { return &r.UpdatedAt }},
+		},
+		Where: func(f identity.JoinRuleFilter) []storage.Condition {
+			if f.Domain == "" {
+				return nil
+			}
+			return []storage.Condition{storage.OneOf("domain", []string{f.Domain}), storage.OneOf("issuer", []string{f.Issuer})}
 		},
 	}
 }
 
-// JoinRules lists the rules by id. It needs memberships.view.
-func (d *Desk) JoinRules(ctx context.Context, req storage.PageRequest) (storage.Page[identity.JoinRule], error) {
+// JoinRules let people of a mail domain join the account by themselves.
+type JoinRules struct{ *desk }
+
+// JoinRules returns the handle of the rules by which people join.
+func (d *Desk) JoinRules() JoinRules { return JoinRules{&d.desk} }
+
+// List lists the rules by id. It needs memberships.view.
+func (d JoinRules) List(ctx context.Context, req storage.PageRequest) (storage.Page[identity.JoinRule], error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return storage.Page[identity.JoinRule]{}, err
 	}
 	return storage.List(req, false, func(r identity.JoinRule) storage.Position { return storage.Position{ID: r.ID} },
 		func(seek storage.Seek) ([]identity.JoinRule, error) {
-			return r.JoinRules().List(ctx, storage.NoFilter{}, seek)
+			return joinRuleNoun().Reader(r).List(ctx, identity.JoinRuleFilter{}, seek)
 		})
 }
 
-// JoinRule returns a rule. It needs memberships.view.
-func (d *Desk) JoinRule(ctx context.Context, id int64) (identity.JoinRule, error) {
+// Get returns a rule. It needs memberships.view.
+func (d JoinRules) Get(ctx context.Context, id int64) (identity.JoinRule, error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return identity.JoinRule{}, err
 	}
-	return r.JoinRules().Get(ctx, id)
+	return joinRuleNoun().Reader(r).Get(ctx, id)
 }
 
-// JoinRulesApply are the ids of those of the account's rules that make members now: the provider is still configured and
+// Apply are the ids of those of the account's rules that make members now: the provider is still configured and
 // believed about the domain, and the maker may still grant what the rule grants. It needs memberships.view.
-func (d *Desk) JoinRulesApply(ctx context.Context, rules []identity.JoinRule) (map[int64]bool, error) {
+func (d JoinRules) Apply(ctx context.Context, rules []identity.JoinRule) (map[int64]bool, error) {
 	if _, err := d.guard.Read(identity.MembershipsView); err != nil {
 		return nil, err
 	}
@@ -68,7 +92,7 @@ func (d *Desk) JoinRulesApply(ctx context.Context, rules []identity.JoinRule) (m
 // rulesHold are the ids of those rules of an account whose makers may make them now.
 func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identity.JoinRule) (map[int64]bool, error) {
 	var roleIDs, mailboxIDs []int64
-	makers := map[int64]*Desk{} // nil: not a member any more
+	makers := map[int64]*desk{} // nil: not a member any more
 	for _, rule := range rules {
 		roleIDs, mailboxIDs, makers[rule.UserID] = append(roleIDs, rule.RoleIDs...), append(mailboxIDs, rule.MailboxIDs...), nil
 	}
@@ -77,7 +101,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identi
 		return hold, nil
 	}
 	for id := range makers {
-		_, err := s.stillMay(ctx, accountID, id, func(maker *Desk) error {
+		_, err := s.stillMay(ctx, accountID, id, func(maker *desk) error {
 			_, err := maker.guard.Write(identity.MembershipsCreate)
 			if err == nil {
 				makers[id] = maker
@@ -89,7 +113,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identi
 		}
 	}
 	r := s.cfg.Store.Within(Scope{AccountID: accountID})
-	roles, err := r.Roles().ByIDs(ctx, distinct(roleIDs))
+	roles, err := roleNoun().Reader(r).ByIDs(ctx, distinct(roleIDs))
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +135,7 @@ func (s *Service) rulesHold(ctx context.Context, accountID int64, rules []identi
 }
 
 // mayRule refuses a rule that grants more than the caller holds, and one with an unknown mailbox that old has not.
-func (d *Desk) mayRule(ctx context.Context, r Reader, rule, old identity.JoinRule) error {
+func (d *desk) mayRule(ctx context.Context, r Reader, rule, old identity.JoinRule) error {
 	if _, err := d.guard.Write(identity.MembershipsCreate); err != nil {
 		return err
 	}
@@ -121,10 +145,10 @@ func (d *Desk) mayRule(ctx context.Context, r Reader, rule, old identity.JoinRul
 	return d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
 }
 
-// CreateJoinRule makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it grants
-// is limited as in [Desk.UpdateMember]. A second rule for a domain and provider, and a domain that the provider is not
+// Create makes a rule, which applies to those who sign in from then on. It needs memberships.create; what it grants
+// is limited as in [Members.Update]. A second rule for a domain and provider, and a domain that the provider is not
 // believed about, are Invalid faults on domain.
-func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (identity.JoinRule, error) {
+func (d JoinRules) Create(ctx context.Context, in identity.JoinRuleInput) (identity.JoinRule, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
 		return identity.JoinRule{}, err
@@ -141,7 +165,7 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (i
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		all, err := tx.JoinRules().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxJoinRules})
+		all, err := joinRuleNoun().Rows(tx).List(ctx, identity.JoinRuleFilter{}, storage.Seek{Limit: maxJoinRules})
 		if err != nil {
 			return err
 		}
@@ -152,7 +176,7 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (i
 			return err
 		}
 		rule.ID = 0 // fn of a transaction may run again
-		if err := tx.JoinRules().Insert(ctx, &rule); err != nil {
+		if err := joinRuleNoun().Rows(tx).Insert(ctx, &rule); err != nil {
 			return takenField(err, identity.UniqueJoinRule, "domain")
 		}
 		return d.emit(ctx, tx, "join_rule.created", rule.ID, 0)
@@ -160,9 +184,9 @@ func (d *Desk) CreateJoinRule(ctx context.Context, in identity.JoinRuleInput) (i
 	return rule, err
 }
 
-// UpdateJoinRule changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then on,
+// Update changes a rule, of which the caller becomes the maker. It applies again to those who sign in from then on,
 // also to members who were removed. It needs memberships.create, and all that the rule granted and is to grant.
-func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRuleInput) (identity.JoinRule, error) {
+func (d JoinRules) Update(ctx context.Context, id int64, in identity.JoinRuleInput) (identity.JoinRule, error) {
 	begin, err := d.guard.Write(identity.MembershipsCreate)
 	if err != nil {
 		return identity.JoinRule{}, err
@@ -178,7 +202,7 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRul
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		old, err := tx.JoinRules().Get(ctx, id)
+		old, err := joinRuleNoun().Rows(tx).Get(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -189,30 +213,34 @@ func (d *Desk) UpdateJoinRule(ctx context.Context, id int64, in identity.JoinRul
 			return err
 		}
 		rule.ID, rule.CreatedAt = id, old.CreatedAt
-		if err := tx.JoinRules().Update(ctx, &rule); err != nil {
+		if err := joinRuleNoun().Rows(tx).Update(ctx, &rule); err != nil {
 			return takenField(err, identity.UniqueJoinRule, "domain")
 		}
-		return d.emit(ctx, tx, "join_rule.updated", rule.ID, 0)
+		what, err := ofRule(ctx, tx.Reader(), old, rule)
+		if err != nil {
+			return err
+		}
+		return d.emitChanged(ctx, tx, "join_rule.updated", rule.ID, 0, what)
 	})
 	return rule, err
 }
 
-// DeleteJoinRule removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule grants,
-// as in [Desk.UpdateMember].
-func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
+// Delete removes a rule; who joined by it stays a member. It needs memberships.delete, and all that the rule grants,
+// as in [Members.Update].
+func (d JoinRules) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		rule, err := tx.JoinRules().Get(ctx, id)
+		rule, err := joinRuleNoun().Rows(tx).Get(ctx, id)
 		if err != nil {
 			return err
 		}
 		if err := d.mayEndRule(ctx, tx.Reader(), rule); err != nil {
 			return err
 		}
-		if err := tx.JoinRules().Delete(ctx, id); err != nil {
+		if err := joinRuleNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "join_rule.deleted", id, 0)
@@ -220,7 +248,7 @@ func (d *Desk) DeleteJoinRule(ctx context.Context, id int64) error {
 }
 
 // mayEndRule refuses a rule that grants more than the caller holds. A role that is gone grants nothing.
-func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule identity.JoinRule) error {
+func (d *desk) mayEndRule(ctx context.Context, r Reader, rule identity.JoinRule) error {
 	err := d.mayGrant(ctx, r, rule.RoleIDs, rule.MailboxIDs)
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -229,7 +257,7 @@ func (d *Desk) mayEndRule(ctx context.Context, r Reader, rule identity.JoinRule)
 }
 
 // newJoinRule reads what a rule is to say.
-func (d *Desk) newJoinRule(in identity.JoinRuleInput) (identity.JoinRule, error) {
+func (d *desk) newJoinRule(in identity.JoinRuleInput) (identity.JoinRule, error) {
 	var problems fault.Collector
 	p, known := d.svc.chosenProvider(in.Provider)
 	problems.Check(known, "provider", "is no identity provider of this server")
@@ -265,7 +293,7 @@ func joinDomain(text string) (domain, why string) {
 
 // ruledRole refuses to delete a role that a rule grants.
 func ruledRole(ctx context.Context, r Reader, id int64) error {
-	rules, err := r.JoinRules().List(ctx, storage.NoFilter{}, storage.Seek{Limit: maxJoinRules})
+	rules, err := joinRuleNoun().Reader(r).List(ctx, identity.JoinRuleFilter{}, storage.Seek{Limit: maxJoinRules})
 	if err != nil {
 		return err
 	}

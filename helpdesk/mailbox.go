@@ -24,7 +24,7 @@ type Mailbox struct {
 	Name          string
 	Email         string // sender address of all replies; may be empty until set
 	EmailKey      string // normalised Email, "" when empty; unique in the account
-	From          string // sender's display name with placeholders :mailbox.name and :user.name
+	From          string // sender's display name with the placeholders of FromPlaceholders
 	InternalLocal string // local part of the internal address; unique over all accounts
 	Inbound       ledger.Inbound
 	Outbound      sending.Outbound
@@ -35,9 +35,12 @@ type Mailbox struct {
 	Probe        AddressProbe
 	Signature    string      // appended to replies, below the member's own: sanitized HTML with placeholders
 	Quotes       QuotePolicy // how much to quote below replies
-	IsDefault    bool        // set by the service; stores ignore it, see Account.DefaultMailboxID
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	// FormFields are the keys of the fields of conversations that contact forms ask for, in order. Those that customers no longer
+	// see are not asked for, see [Service.FormFields].
+	FormFields []string
+	IsDefault  bool // set by the service; stores ignore it, see Account.DefaultMailboxID
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // InboundInput sets how a mailbox's mail is fetched.
@@ -77,7 +80,7 @@ type OAuthInput struct {
 type MailboxInput struct {
 	Name    storage.Opt[string] // at most 200 characters; empty: the address
 	Email   storage.Opt[string]
-	From    storage.Opt[string] // at most 200 characters; empty: the mailbox's name
+	From    storage.Opt[string] // at most 200 characters, with the placeholders of FromPlaceholders; empty: the mailbox's name
 	Inbound storage.Opt[InboundInput]
 	// Outbound null or absent in a new mailbox means the server's relay.
 	Outbound storage.Opt[OutboundInput]
@@ -87,15 +90,23 @@ type MailboxInput struct {
 	Signature storage.Opt[string]
 	// Quotes defaults to QuoteNone.
 	Quotes storage.Opt[QuotePolicy]
+	// FormFields are keys of fields of conversations that customers see, at most [MaxFormFields]; null: none.
+	FormFields storage.Opt[[]string]
 	// IsDefault true makes the mailbox the default for conversations that name none. False, on the current default, makes the
 	// account's oldest mailbox the default again.
 	IsDefault storage.Opt[bool]
 }
 
-// CreateMailbox creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set Inbound to anything but
+// Mailboxes are the addresses that the account receives and sends mail with.
+type Mailboxes struct{ *desk }
+
+// Mailboxes returns the handle of mailboxes.
+func (d *Desk) Mailboxes() Mailboxes { return Mailboxes{&d.desk} }
+
+// Create creates a mailbox. It needs mailboxes.create, and mailboxes.connection to set Inbound to anything but
 // FWD or Outbound to anything but the server's relay.
 // An address that another mailbox has is an Invalid fault on email.
-func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, error) {
+func (d Mailboxes) Create(ctx context.Context, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesCreate)
 	if err != nil {
 		return Mailbox{}, err
@@ -112,6 +123,9 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 		return Mailbox{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if err := checkFormFields(ctx, tx, m.FormFields); err != nil {
+			return err
+		}
 		if err := tx.Mailboxes().Insert(ctx, &m); err != nil {
 			return err
 		}
@@ -126,8 +140,8 @@ func (d *Desk) CreateMailbox(ctx context.Context, in MailboxInput) (Mailbox, err
 	return d.shown(m), nil
 }
 
-// UpdateMailbox changes a mailbox. It needs mailboxes.update, and mailboxes.connection to set Inbound or Outbound.
-func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
+// Update changes a mailbox. It needs mailboxes.update, and mailboxes.connection to set Inbound or Outbound.
+func (d Mailboxes) Update(ctx context.Context, id int64, in MailboxInput) (Mailbox, error) {
 	begin, err := d.guard.Write(identity.MailboxesUpdate)
 	if err != nil {
 		return Mailbox{}, err
@@ -137,8 +151,14 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 		if m, err = tx.Mailboxes().Lock(ctx, id); err != nil {
 			return err
 		}
+		old := m
 		if err := d.apply(&m, in); err != nil {
 			return err
+		}
+		if in.FormFields.IsSet() {
+			if err := checkFormFields(ctx, tx, m.FormFields); err != nil {
+				return err
+			}
 		}
 		m.UpdatedAt = d.svc.now()
 		if err := tx.Mailboxes().Update(ctx, &m); err != nil {
@@ -148,7 +168,7 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 			return err
 		}
 		if in.Outbound.IsSet() && !in.Inbound.IsSet() {
-			if err := d.emit(ctx, tx, "mailbox.connection_updated", m.ID, m.ID); err != nil {
+			if err := d.emitChanged(ctx, tx, "mailbox.connection_updated", m.ID, m.ID, ofConnection(old, m)); err != nil {
 				return err
 			}
 		}
@@ -156,11 +176,11 @@ func (d *Desk) UpdateMailbox(ctx context.Context, id int64, in MailboxInput) (Ma
 			if err := unparked(ctx, tx, m.ID); err != nil {
 				return err
 			}
-			if err := d.emit(ctx, tx, "mailbox.connection_updated", m.ID, m.ID); err != nil {
+			if err := d.emitChanged(ctx, tx, "mailbox.connection_updated", m.ID, m.ID, ofConnection(old, m)); err != nil {
 				return err
 			}
 		}
-		return d.emit(ctx, tx, "mailbox.updated", m.ID, m.ID)
+		return d.emitChanged(ctx, tx, "mailbox.updated", m.ID, m.ID, ofMailbox(old, m))
 	})
 	if err != nil {
 		return Mailbox{}, takenField(err, UniqueMailboxEmail, "email")
@@ -180,7 +200,7 @@ func unparked(ctx context.Context, tx Tx, id int64) error {
 }
 
 // chooseDefault changes the account's default mailbox as requested, and sets m.IsDefault.
-func (d *Desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice storage.Opt[bool]) error {
+func (d *desk) chooseDefault(ctx context.Context, tx Tx, m *Mailbox, choice storage.Opt[bool]) error {
 	account, err := tx.Account(ctx)
 	if err != nil {
 		return err
@@ -226,7 +246,7 @@ func defaultMailbox(ctx context.Context, r Reader, account identity.Account) (in
 }
 
 // withDefault sets IsDefault on the default mailbox in a list.
-func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err error) ([]Mailbox, error) {
+func (d *desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err error) ([]Mailbox, error) {
 	if err != nil || len(all) == 0 {
 		return all, err
 	}
@@ -243,7 +263,7 @@ func (d *Desk) withDefault(ctx context.Context, r Reader, all []Mailbox, err err
 }
 
 // apply validates in and copies it into m.
-func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
+func (d *desk) apply(m *Mailbox, in MailboxInput) error {
 	var problems fault.Collector
 	old := *m
 	m.Email = plain.Line(in.Email.Or(m.Email))
@@ -305,6 +325,7 @@ func (d *Desk) apply(m *Mailbox, in MailboxInput) error {
 	default:
 		problems.Add("quotes", "must be none, last or all")
 	}
+	m.applyFormFields(&problems, in.FormFields)
 	return problems.Err()
 }
 
@@ -314,8 +335,8 @@ func (m Mailbox) sameRoute(other Mailbox) bool {
 }
 
 // shown returns the mailbox without what the caller may not view.
-func (d *Desk) shown(m Mailbox) Mailbox {
-	m.ReplyAddress = m.repliesTo(d.svc.now())
+func (d *desk) shown(m Mailbox) Mailbox {
+	m.ReplyAddress = d.svc.repliesTo(m)
 	if !d.guard.Allows(identity.MailboxesConnection) {
 		m.Inbound, m.Outbound = ledger.Inbound{}, sending.Outbound{}
 		return m
@@ -338,11 +359,11 @@ func (s *Service) InternalAddress(m Mailbox) string {
 }
 
 // InternalAddress returns the address that a mailbox's mail can be forwarded to.
-func (d *Desk) InternalAddress(m Mailbox) string { return d.svc.InternalAddress(m) }
+func (d Mailboxes) InternalAddress(m Mailbox) string { return d.svc.InternalAddress(m) }
 
-// Mailbox returns a mailbox. It needs mailboxes.view; its Inbound is empty
+// Get returns a mailbox. It needs mailboxes.view; its Inbound is empty
 // without mailboxes.connection.
-func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
+func (d Mailboxes) Get(ctx context.Context, id int64) (Mailbox, error) {
 	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil {
 		return Mailbox{}, err
@@ -358,8 +379,8 @@ func (d *Desk) Mailbox(ctx context.Context, id int64) (Mailbox, error) {
 	return one[0], nil
 }
 
-// Mailboxes lists the mailboxes that the member reaches, by id. It needs mailboxes.view.
-func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.Page[Mailbox], error) {
+// List lists the mailboxes that the member reaches, by id. It needs mailboxes.view.
+func (d Mailboxes) List(ctx context.Context, req storage.PageRequest) (storage.Page[Mailbox], error) {
 	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil {
 		return storage.Page[Mailbox]{}, err
@@ -371,8 +392,8 @@ func (d *Desk) Mailboxes(ctx context.Context, req storage.PageRequest) (storage.
 		})
 }
 
-// MailboxesByID returns those of the given mailboxes that the member reaches. It needs mailboxes.view.
-func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
+// ByID returns those of the given mailboxes that the member reaches. It needs mailboxes.view.
+func (d Mailboxes) ByID(ctx context.Context, ids []int64) ([]Mailbox, error) {
 	r, err := d.guard.Read(identity.MailboxesView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -382,7 +403,7 @@ func (d *Desk) MailboxesByID(ctx context.Context, ids []int64) ([]Mailbox, error
 }
 
 // FetchStatus returns the state of fetching a mailbox. It needs mailboxes.connection.
-func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
+func (d Mailboxes) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchStatus, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.FetchStatus{}, err
@@ -395,25 +416,21 @@ func (d *Desk) FetchStatus(ctx context.Context, mailboxID int64) (ledger.FetchSt
 	return status, err
 }
 
-// DeleteMailbox removes a mailbox. A mailbox that has conversations is a Conflict fault unless force is set. Force removes
+// Delete removes a mailbox. A mailbox that has conversations is a Conflict fault unless force is set. Force removes
 // the conversations first, in several transactions if there are many, so some may be gone after an error. It needs
 // mailboxes.delete, and conversations.delete to force.
-func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
-	begin, err := d.guard.Write(identity.MailboxesDelete)
+func (d Mailboxes) Delete(ctx context.Context, id int64, force bool) error {
+	begin, err := d.guard.WriteAlone(identity.MailboxesDelete)
 	if err != nil {
 		return err
 	}
 	if force {
-		if begin, err = d.guard.Write(identity.ConversationsDelete); err != nil {
+		if begin, err = d.guard.WriteAlone(identity.ConversationsDelete); err != nil {
 			return err
 		}
 	}
-	ctx = storage.Alone(ctx)
-	may := func(ctx context.Context, tx Tx) error { return mayDeleteMailbox(ctx, tx, id, force) }
+	begin = begin.After(func(ctx context.Context, tx Tx) error { return mayDeleteMailbox(ctx, tx, id, force) })
 	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
-		if err := may(ctx, tx); err != nil {
-			return false, err
-		}
 		if force {
 			if some, err := d.deleteSome(ctx, tx, ConversationFilter{MailboxID: id}); some || err != nil {
 				return some, err
@@ -425,9 +442,6 @@ func (d *Desk) DeleteMailbox(ctx context.Context, id int64, force bool) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := may(ctx, tx); err != nil {
-			return err
-		}
 		if force {
 			if err := d.deleteAll(ctx, tx, ConversationFilter{MailboxID: id}); err != nil {
 				return err

@@ -17,7 +17,7 @@ import (
 // inboundField returns the name of a connection's field.
 func inboundField(name string) string { return "connection[inbound][" + name + "]" }
 
-func (d *Desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
+func (d *desk) applyInbound(problems *fault.Collector, m *Mailbox, in InboundInput) error {
 	field, old := inboundField, m.Inbound
 	switch in.Type {
 	case ledger.InboundForward:
@@ -67,7 +67,7 @@ func sameLogin(i ledger.Inbound, other ledger.Inbound) bool {
 
 // applyCredentials sets the credentials of next. A stored secret must not be sent to another server, user or client on
 // behalf of a caller who does not know it.
-func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in InboundInput) error {
+func (d *desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in InboundInput) error {
 	old := m.Inbound
 	next.Auth = in.Auth
 	if password, _ := in.Password.Get(); next.Auth == "" && password == "" && old.Host == next.Host {
@@ -84,7 +84,7 @@ func (d *Desk) applyCredentials(problems *fault.Collector, m *Mailbox, next *led
 	return nil
 }
 
-func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in storage.Opt[string]) error {
+func (d *desk) applyPassword(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in storage.Opt[string]) error {
 	old, field := m.Inbound, inboundField("password")
 	next.SealedPassword = old.SealedPassword
 	password, given := in.Get()
@@ -102,7 +102,7 @@ func (d *Desk) applyPassword(problems *fault.Collector, m *Mailbox, next *ledger
 	return nil
 }
 
-func (d *Desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in OAuthInput) error {
+func (d *desk) applyOAuth(problems *fault.Collector, m *Mailbox, next *ledger.Inbound, in OAuthInput) error {
 	field := func(name string) string { return inboundField("oauth") + "[" + name + "]" }
 	old := m.Inbound
 	next.OAuth = ledger.OAuth{ClientID: plain.Line(in.ClientID), TokenURL: strings.TrimSpace(in.TokenURL), Scope: plain.Line(in.Scope)}

@@ -55,7 +55,7 @@ func TestConnectionProblems(t *testing.T) {
 			b := newBundle(t)
 			in := oauthInbound()
 			test.change(&in)
-			_, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Inbound: storage.Some(in)})
+			_, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Inbound: storage.Some(in)})
 			var got, want []string
 			var f *fault.Error
 			if errors.As(err, &f) {
@@ -103,14 +103,14 @@ func TestSecretsOfAConnection(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			ctx := t.Context()
-			m, err := b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
+			m, err := b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
 			if err != nil {
 				t.Fatal(err)
 			}
 			in := oauthInbound()
 			in.OAuth.ClientSecret, in.OAuth.RefreshToken = storage.Opt[string]{}, storage.Opt[string]{}
 			test.change(&in)
-			_, err = b.desk.UpdateMailbox(ctx, m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)})
+			_, err = b.desk.Mailboxes().Update(ctx, m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)})
 			if fault.Is(err, fault.Invalid) != (test.want == "") {
 				t.Fatalf("update: %v", err)
 			}
@@ -132,13 +132,13 @@ func TestSecretsOfAConnection(t *testing.T) {
 func TestEpochOutlastsForwarding(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	m, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
+	m, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var epochs []string
 	for _, in := range []helpdesk.InboundInput{{Type: ledger.InboundForward}, oauthInbound(), oauthInbound()} {
-		if m, err = b.desk.UpdateMailbox(t.Context(), m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
+		if m, err = b.desk.Mailboxes().Update(t.Context(), m.ID, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 			t.Fatal(err)
 		}
 		epochs = append(epochs, fmt.Sprint(m.Inbound.Type, m.Inbound.Epoch))

@@ -43,7 +43,7 @@ type Relays interface {
 // outboundField returns the name of a connection's field.
 func outboundField(name string) string { return "connection[outbound][" + name + "]" }
 
-func (d *Desk) applyOutbound(problems *fault.Collector, m *Mailbox, in OutboundInput) error {
+func (d *desk) applyOutbound(problems *fault.Collector, m *Mailbox, in OutboundInput) error {
 	field, old := outboundField, m.Outbound
 	switch in.Type {
 	case sending.OutboundServer:
@@ -83,7 +83,7 @@ func (d *Desk) applyOutbound(problems *fault.Collector, m *Mailbox, in OutboundI
 
 // applyOutboundPassword sets the password of next. A stored one must not be sent to another server or user on behalf of a
 // caller who does not know it.
-func (d *Desk) applyOutboundPassword(problems *fault.Collector, m *Mailbox, next *sending.Outbound, old sending.Outbound, in storage.Opt[string]) error {
+func (d *desk) applyOutboundPassword(problems *fault.Collector, m *Mailbox, next *sending.Outbound, old sending.Outbound, in storage.Opt[string]) error {
 	password, given := in.Get()
 	switch {
 	case given && password != "":
@@ -137,7 +137,7 @@ func (s *Service) relay(m Mailbox) *sending.Relay {
 
 // TestOutbound tests whether a mailbox's own relay takes its mail, without sending any. It needs mailboxes.connection. A
 // mailbox whose mail leaves by the server's relay is a Conflict fault; without Config.Relays it is a Disabled fault.
-func (d *Desk) TestOutbound(ctx context.Context, id int64) (sending.OutboundTest, error) {
+func (d Mailboxes) TestOutbound(ctx context.Context, id int64) (sending.OutboundTest, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return sending.OutboundTest{}, err
@@ -147,11 +147,11 @@ func (d *Desk) TestOutbound(ctx context.Context, id int64) (sending.OutboundTest
 		return sending.OutboundTest{}, err
 	}
 	if d.svc.cfg.Relays == nil {
-		return sending.OutboundTest{}, fault.New(fault.Disabled, "Mail servers cannot be reached here.")
+		return sending.OutboundTest{}, fault.New(fault.Disabled, "This server cannot connect to mail servers.")
 	}
 	relay := d.svc.relay(m)
 	if relay == nil {
-		return sending.OutboundTest{}, fault.New(fault.Conflict, "Mail of this mailbox leaves by the server's relay, so there is no connection of its own.")
+		return sending.OutboundTest{}, fault.New(fault.Conflict, "This mailbox sends through the server's relay, so it has no connection of its own.")
 	}
 	if relay.Problem != "" {
 		return sending.OutboundTest{Failure: relay.Problem, NeedsReauth: true}, nil

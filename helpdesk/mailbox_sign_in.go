@@ -85,10 +85,10 @@ type mailAttempt struct {
 
 const mailAttemptContext = "mailbox sign-in attempt"
 
-// BeginMailSignIn begins to sign a mailbox in to its provider: [Service.FinishMailSignIn] is called when the browser has come
+// BeginSignIn begins to sign a mailbox in to its provider: [Service.FinishMailSignIn] is called when the browser has come
 // back, within ten minutes. It needs mailboxes.connection, and mailboxes.update or, for a new mailbox, mailboxes.create. An
 // unknown provider is a NotFound fault.
-func (d *Desk) BeginMailSignIn(ctx context.Context, in MailSignIn) (identity.SignInStart, error) {
+func (d Mailboxes) BeginSignIn(ctx context.Context, in MailSignIn) (identity.SignInStart, error) {
 	r, err := d.mayConnect(in.MailboxID)
 	if err != nil {
 		return identity.SignInStart{}, err
@@ -123,7 +123,7 @@ func (d *Desk) BeginMailSignIn(ctx context.Context, in MailSignIn) (identity.Sig
 }
 
 // mayConnect returns a reader if the caller may sign a mailbox in.
-func (d *Desk) mayConnect(mailboxID int64) (Reader, error) {
+func (d *desk) mayConnect(mailboxID int64) (Reader, error) {
 	need := identity.MailboxesUpdate
 	if mailboxID == 0 {
 		need = identity.MailboxesCreate
@@ -163,7 +163,7 @@ type MailSignedIn struct {
 // user who began. The refresh token is stored sealed. Test the mailbox next.
 //
 // Faults have the codes of package mailserver. If another account than that of the mailbox has signed in, nothing is changed,
-// and the fault is a Conflict with [mailserver.SignInOther]. It needs what [Desk.BeginMailSignIn] needs.
+// and the fault is a Conflict with [mailserver.SignInOther]. It needs what [Mailboxes.BeginSignIn] needs.
 func (s *Service) FinishMailSignIn(ctx context.Context, c Caller, provider, kept string, answer url.Values) (MailSignedIn, error) {
 	began, err := s.resumeMail(c, provider, kept)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *Service) FinishMailSignIn(ctx context.Context, c Caller, provider, kept
 	}
 	out.Signed = grant.Email
 	if began.MailboxID == 0 {
-		out.Mailbox, err = d.CreateMailbox(ctx, d.granted(p, grant, Mailbox{Inbound: ledger.Inbound{Type: ledger.InboundForward}}))
+		out.Mailbox, err = d.Mailboxes().Create(ctx, d.granted(p, grant, Mailbox{Inbound: ledger.Inbound{Type: ledger.InboundForward}}))
 		return out, err
 	}
 	m, err := r.Mailboxes().Get(ctx, began.MailboxID)
@@ -196,15 +196,15 @@ func (s *Service) FinishMailSignIn(ctx context.Context, c Caller, provider, kept
 		return out, err
 	}
 	if !oneOf(grant.Email, m.Email, signedInAs(m), began.Account) && m.Email != "" {
-		return out, &fault.Error{Kind: fault.Conflict, Code: mailserver.SignInOther, Message: "Another account than that of the mailbox has signed in."}
+		return out, &fault.Error{Kind: fault.Conflict, Code: mailserver.SignInOther, Message: "The account that signed in does not belong to the mailbox."}
 	}
-	out.Mailbox, err = d.UpdateMailbox(ctx, m.ID, d.granted(p, grant, m))
+	out.Mailbox, err = d.Mailboxes().Update(ctx, m.ID, d.granted(p, grant, m))
 	return out, err
 }
 
 // resumeMail opens what the browser of a caller has kept.
 func (s *Service) resumeMail(c Caller, provider, kept string) (mailAttempt, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: mailserver.SignInExpired, Message: "This took too long, or began in another browser. Sign in again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: mailserver.SignInExpired, Message: "Sign-in took too long or was started in another browser. Sign in again."}
 	var a mailAttempt
 	sealed, err := passwordTokens.DecodeString(kept)
 	if err != nil || kept == "" {
@@ -228,7 +228,7 @@ func oneOf(address string, others ...string) bool {
 }
 
 // granted returns the settings of a mailbox with access by a provider.
-func (d *Desk) granted(p mailserver.Provider, grant mailserver.Grant, m Mailbox) MailboxInput {
+func (d *desk) granted(p mailserver.Provider, grant mailserver.Grant, m Mailbox) MailboxInput {
 	old, username := m.Inbound, grant.Email
 	if p.SharedMailboxes && m.Email != "" && !oneOf(grant.Email, m.Email) {
 		username = m.Email

@@ -46,7 +46,7 @@ func TestMailboxSignIn(t *testing.T) {
 	sign := func(in helpdesk.MailSignIn) (helpdesk.MailSignedIn, error) {
 		t.Helper()
 		in.Provider, in.Next = "post", "there"
-		start := must(d.BeginMailSignIn(b.ctx, in))(t)
+		start := must(d.Mailboxes().BeginSignIn(b.ctx, in))(t)
 		if len(start.Kept) > 3000 || strings.Contains(start.Kept, "there") {
 			t.Errorf("%q is kept", start.Kept)
 		}
@@ -76,17 +76,17 @@ func TestMailboxSignIn(t *testing.T) {
 		Auth: in.Auth, OAuth: helpdesk.OAuthInput{ClientID: in.OAuth.ClientID, TokenURL: in.OAuth.TokenURL, Scope: in.OAuth.Scope},
 	}
 	relay := helpdesk.OutboundInput{Type: sending.OutboundSMTP, Host: "relay.example.net", Port: 25, Encryption: mailserver.TLS, Auth: sending.OutboundNone}
-	must(d.UpdateMailbox(b.ctx, m.ID, helpdesk.MailboxInput{Inbound: storage.Some(settings), Outbound: storage.Some(relay)}))(t)
+	must(d.Mailboxes().Update(b.ctx, m.ID, helpdesk.MailboxInput{Inbound: storage.Some(settings), Outbound: storage.Some(relay)}))(t)
 	again := must(sign(helpdesk.MailSignIn{MailboxID: m.ID}))(t).Mailbox
 	if len(again.Inbound.Folders) != 1 || again.Inbound.Epoch != in.Epoch || again.Outbound.Host != "relay.example.net" {
 		t.Errorf("%+v", again)
 	}
 
-	other := must(d.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
+	other := must(d.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
 	if got, err := sign(helpdesk.MailSignIn{MailboxID: other.ID}); faultCode(err) != mailserver.SignInOther || got.Signed != "Support@example.org" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	start := must(d.BeginMailSignIn(b.ctx, helpdesk.MailSignIn{Provider: "post", MailboxID: m.ID}))(t)
+	start := must(d.Mailboxes().BeginSignIn(b.ctx, helpdesk.MailSignIn{Provider: "post", MailboxID: m.ID}))(t)
 	if _, err := b.svc.FinishMailSignIn(b.ctx, b.svc.As(c.UserID()+1), "post", start.Kept, nil); faultCode(err) != mailserver.SignInExpired {
 		t.Errorf("another user: %v", err)
 	}

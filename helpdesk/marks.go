@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/storage/fault"
@@ -70,13 +72,43 @@ func (s *Service) writeMarks(ctx context.Context, batch []markEntry) error {
 		if _, err := tx.Account(ctx); err != nil {
 			return gone(err)
 		}
+		came, err := s.comeOnline(ctx, tx, account, batch)
+		if err != nil {
+			return err
+		}
 		for _, m := range batch {
 			if err := gone(s.writeMark(ctx, tx, m.Key, m.Value)); err != nil {
 				return err
 			}
 		}
-		return nil
+		return s.handOutTo(ctx, tx, account, came...)
 	})
+}
+
+// comeOnline returns the users who were offline and come online by marks. Without teams that hand out conversations it does not look.
+func (s *Service) comeOnline(ctx context.Context, tx Tx, account int64, batch []markEntry) ([]int64, error) {
+	active := map[int64]time.Time{}
+	for _, m := range batch {
+		if m.Key.kind == memberActive {
+			active[m.Key.id] = m.Value
+		}
+	}
+	if len(active) == 0 {
+		return nil, nil
+	}
+	if teams, err := handingOut(ctx, tx); err != nil || len(teams) == 0 {
+		return nil, err
+	}
+	members, err := tx.Memberships().ByIDs(ctx, slices.Collect(maps.Keys(active)))
+	var came []int64
+	for _, m := range members {
+		before := m.Online(s.now())
+		m.LastActivity = active[m.ID]
+		if !before && m.Online(s.now()) {
+			came = append(came, m.UserID)
+		}
+	}
+	return came, err
 }
 
 // gone drops NotFound errors, since the marked row may have been removed.
@@ -90,7 +122,13 @@ func gone(err error) error {
 func (s *Service) writeMark(ctx context.Context, tx Tx, m mark, at time.Time) error {
 	switch m.kind {
 	case portalKeyUsed:
-		return tx.TouchPortalKey(ctx, m.id, at)
+		keys := portalKeyNoun().Rows(tx)
+		key, err := keys.Lock(ctx, m.id)
+		if err != nil {
+			return err
+		}
+		key.LastUsedAt = at
+		return keys.Update(ctx, &key)
 	case memberActive:
 		return tx.TouchMembership(ctx, m.id, at)
 	case answerSeen:

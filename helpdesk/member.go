@@ -13,8 +13,14 @@ import (
 // maxGrants limits the roles and the mailboxes of a membership.
 const maxGrants = 1000
 
-// Members lists the memberships by id. It needs memberships.view.
-func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Membership], error) {
+// Members are the people who work in the account, with their invitations.
+type Members struct{ *desk }
+
+// Members returns the handle of members and invitations.
+func (d *Desk) Members() Members { return Members{&d.desk} }
+
+// List lists the memberships by id. It needs memberships.view.
+func (d Members) List(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Membership], error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return storage.Page[identity.Membership]{}, err
@@ -25,8 +31,8 @@ func (d *Desk) Members(ctx context.Context, req storage.PageRequest) (storage.Pa
 		})
 }
 
-// Member returns a membership. It needs memberships.view.
-func (d *Desk) Member(ctx context.Context, id int64) (identity.Membership, error) {
+// Get returns a membership. It needs memberships.view.
+func (d Members) Get(ctx context.Context, id int64) (identity.Membership, error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return identity.Membership{}, err
@@ -34,12 +40,21 @@ func (d *Desk) Member(ctx context.Context, id int64) (identity.Membership, error
 	return r.Memberships().Get(ctx, id)
 }
 
-// UpdateMember changes a member's roles and mailboxes. It needs memberships.update.
+// ByID returns those of the memberships that there are, in any order. It needs memberships.view.
+func (d Members) ByID(ctx context.Context, ids []int64) ([]identity.Membership, error) {
+	r, err := d.guard.Read(identity.MembershipsView)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return r.Memberships().ByIDs(ctx, ids)
+}
+
+// Update changes a member's roles and mailboxes. It needs memberships.update.
 //
 // A caller may neither change a member who holds more than the caller, nor grant more than the caller holds, in permissions
 // and in mailboxes; both are Forbidden faults. A role or mailbox that is absent or invisible to the caller is a NotFound
 // fault. The last owner of all mailboxes can neither lose that role nor be limited: a Conflict fault with code last_owner.
-func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.MembershipUpdate) (identity.Membership, error) {
+func (d Members) Update(ctx context.Context, id int64, in identity.MembershipUpdate) (identity.Membership, error) {
 	begin, err := d.guard.Write(identity.MembershipsUpdate)
 	if err != nil {
 		return identity.Membership{}, err
@@ -75,13 +90,17 @@ func (d *Desk) UpdateMember(ctx context.Context, id int64, in identity.Membershi
 		if err := tx.Memberships().Update(ctx, &m); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "membership.updated", m.ID, 0)
+		what, err := ofMember(ctx, tx.Reader(), old, m)
+		if err != nil {
+			return err
+		}
+		return d.emitChanged(ctx, tx, "membership.updated", m.ID, 0, what)
 	})
 	return m, err
 }
 
 // newReach returns the mailboxes of a member after a change.
-func (d *Desk) newReach(ctx context.Context, r Reader, old identity.Membership, in identity.MembershipUpdate) ([]int64, error) {
+func (d *desk) newReach(ctx context.Context, r Reader, old identity.Membership, in identity.MembershipUpdate) ([]int64, error) {
 	given, set := in.MailboxIDs.Get()
 	switch {
 	case in.MailboxIDs.IsNull():
@@ -97,10 +116,10 @@ func (d *Desk) newReach(ctx context.Context, r Reader, old identity.Membership, 
 	return distinct(given), d.findMailboxes(ctx, r, given, old.MailboxIDs...)
 }
 
-// RemoveMember ends a membership; members may end their own. The member leaves all teams, and a job soon unassigns the
+// Remove ends a membership; members may end their own. The member leaves all teams, and a job soon unassigns the
 // member's conversations. It needs memberships.delete. A member who holds more than the caller is a Forbidden fault; the
 // last owner is a Conflict fault with code last_owner.
-func (d *Desk) RemoveMember(ctx context.Context, id int64) error {
+func (d Members) Remove(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.MembershipsDelete)
 	if err != nil {
 		return err
@@ -165,7 +184,7 @@ func distinct(ids []int64) []int64 {
 
 // rolesOf returns the roles with the given ids; an absent one is a NotFound fault.
 func (s *Service) rolesOf(ctx context.Context, r Reader, ids []int64) ([]identity.Role, error) {
-	all, err := r.Roles().ByIDs(ctx, ids)
+	all, err := roleNoun().Reader(r).ByIDs(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +201,7 @@ func (s *Service) rolesOf(ctx context.Context, r Reader, ids []int64) ([]identit
 
 // findMailboxes returns a fault if a mailbox is absent or invisible to the caller. Those that the row named before are not
 // checked again: they may have been deleted since.
-func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64, former ...int64) error {
+func (d *desk) findMailboxes(ctx context.Context, r Reader, ids []int64, former ...int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -199,7 +218,7 @@ func (d *Desk) findMailboxes(ctx context.Context, r Reader, ids []int64, former 
 }
 
 // mayTouch returns a fault if the member holds more than the caller.
-func (d *Desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) error {
+func (d *desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) error {
 	roles, err := d.svc.rolesOf(ctx, r, m.RoleIDs)
 	if err != nil {
 		return err
@@ -211,7 +230,7 @@ func (d *Desk) mayTouch(ctx context.Context, r Reader, m identity.Membership) er
 }
 
 // mayGrant returns a fault if the grant exceeds what the caller holds.
-func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int64) error {
+func (d *desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int64) error {
 	roles, err := d.svc.rolesOf(ctx, r, roleIDs)
 	if err != nil {
 		return err
@@ -223,7 +242,7 @@ func (d *Desk) mayGrant(ctx context.Context, r Reader, roleIDs, mailboxIDs []int
 }
 
 // covers reports whether the caller holds everything that the roles and mailboxes grant.
-func (d *Desk) covers(roles []identity.Role, mailboxIDs []int64) bool {
+func (d *desk) covers(roles []identity.Role, mailboxIDs []int64) bool {
 	for _, role := range roles {
 		if !d.holdsAll(role.Permissions) {
 			return false
@@ -236,14 +255,14 @@ func (d *Desk) covers(roles []identity.Role, mailboxIDs []int64) bool {
 	return len(mailboxIDs) > 0 && !slices.ContainsFunc(mailboxIDs, beyond)
 }
 
-func (d *Desk) holdsAll(permissions []identity.Permission) bool {
+func (d *desk) holdsAll(permissions []identity.Permission) bool {
 	return !slices.ContainsFunc(permissions, func(p identity.Permission) bool { return !d.permissions.Has(p) })
 }
 
 // keepOwner returns a fault if a change would leave no owner of all mailboxes. Otherwise, what the remaining members cannot
 // reach would stay unreachable. The account must be locked.
 func keepOwner(ctx context.Context, r Reader, old, m identity.Membership) error {
-	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	roles, err := roleNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
@@ -266,9 +285,9 @@ func keepOwner(ctx context.Context, r Reader, old, m identity.Membership) error 
 	case err != nil:
 		return err
 	case !owner && !owns(m):
-		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner. Make somebody else an owner first."}
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner. Make someone else an owner first."}
 	case !ownerOfAll && ownsAll(old):
-		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner of all mailboxes. Make somebody else one first."}
+		return &fault.Error{Kind: fault.Conflict, Code: "last_owner", Message: "This is the account's last owner with access to all mailboxes. Make someone else one first."}
 	}
 	return nil
 }

@@ -47,12 +47,29 @@ const (
 // UniqueMemberMail is the code of a store's Conflict fault for a duplicate (account, UserID, Key).
 const UniqueMemberMail = "member_mail"
 
-func memberMailNoun() storage.Noun[MemberMail] {
-	return storage.Noun[MemberMail]{
-		Name: "member mail",
-		ID:   func(m *MemberMail) *int64 { return &m.ID },
-		Unique: []storage.Unique[MemberMail]{
-			{Code: UniqueMemberMail, Fields: func(m *MemberMail) []any { return []any{&m.UserID, &m.Key} }},
+func memberMailNoun() storage.Declared[MemberMail, MemberMailFilter] {
+	return storage.Declared[MemberMail, MemberMailFilter]{
+		Noun: storage.Noun[MemberMail]{
+			Name: "member mail",
+			ID:   func(t *MemberMail) *int64 { return &t.ID },
+			Unique: []storage.Unique[MemberMail]{
+				{Code: UniqueMemberMail, Index: "key", Fields: func(t *MemberMail) []any { return []any{&t.UserID, &t.Key} }},
+			},
+		},
+		Key: "member_mail", Plural: "member_mails",
+		Columns: []storage.Column[MemberMail]{
+			{Name: "user_id", Field: func(t *MemberMail) any { return &t.UserID }, Refers: "user"},
+			{Name: "mail_key", Field: func(t *MemberMail) any { return &t.Key }},
+			{Name: "inbound_id", Field: func(t *MemberMail) any { return &t.InboundID }, Refers: "mail", Loose: true},
+			{Name: "outcome", Field: func(t *MemberMail) any { return (*string)(&t.Outcome) }},
+			{Name: "created_at", Field: func(t *MemberMail) any { return &t.CreatedAt }},
+		},
+		Where: func(f MemberMailFilter) []storage.Condition {
+			where := []storage.Condition{storage.OneOf("user_id", []int64{f.UserID})}
+			if f.Key != "" {
+				where = append(where, storage.OneOf("mail_key", []string{f.Key}))
+			}
+			return where
 		},
 	}
 }
@@ -200,21 +217,21 @@ func (f *filing) doWork(ctx context.Context, sys SystemTx) (ledger.Mail, error) 
 		return row, f.drop(ctx, tx, &row, ledger.Ignored, double)
 	}
 	if f.work.machine {
-		return row, f.drop(ctx, tx, &row, ledger.Ignored, "a program sent it, in answer to a mail to a member")
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, "it is an automatic reply to a mail to a member")
 	}
 	d, user, token, err := f.worker(ctx, sys, row)
 	if err != nil {
 		return row, err
 	}
 	m := MemberMail{UserID: user.ID, Key: f.workKey(), InboundID: row.ID, Outcome: MemberMailDone, CreatedAt: f.now}
-	before, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: m.UserID, Key: m.Key}, storage.Seek{Limit: 1})
+	before, err := memberMailNoun().Rows(tx).List(ctx, MemberMailFilter{UserID: m.UserID, Key: m.Key}, storage.Seek{Limit: 1})
 	if err != nil {
 		return row, err
 	}
 	if len(before) > 0 {
-		return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("it is the mail of a member that came as mail %d, too", before[0].InboundID))
+		return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("it is a copy of a member's mail, which also arrived as mail %d", before[0].InboundID))
 	}
-	if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+	if err := memberMailNoun().Rows(tx).Insert(ctx, &m); err != nil {
 		return row, err
 	}
 	w := &mailWorker{filing: f, sys: sys, desk: d, user: user, token: token}
@@ -236,8 +253,8 @@ func (f *filing) workKey() string {
 }
 
 // worker returns the desk of the mail's member, with current permissions. It returns a refusal if the author is in doubt.
-func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*Desk, identity.User, memberToken, error) {
-	fail := func(err error) (*Desk, identity.User, memberToken, error) {
+func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*desk, identity.User, memberToken, error) {
+	fail := func(err error) (*desk, identity.User, memberToken, error) {
 		return nil, identity.User{}, memberToken{}, err
 	}
 	sender, senderDesk, err := f.member(ctx, sys, f.users[mailaddr.Key(f.mail.FirstAuthor().Email)])
@@ -267,7 +284,7 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*De
 	user, desk := sender, senderDesk
 	if token.user != sender.ID {
 		if proven && senderDesk != nil {
-			return fail(back("the address that it was sent to is for answers of another member"))
+			return fail(back("it was sent to a reply address that belongs to another member"))
 		}
 		if user, desk, err = f.member(ctx, sys, token.user); err != nil {
 			return fail(err)
@@ -283,19 +300,19 @@ func (f *filing) worker(ctx context.Context, sys SystemTx, row ledger.Mail) (*De
 	case desk == nil:
 		return fail(&refusal{reason: notMember, to: user})
 	case token.expired(row.ReceivedAt):
-		return fail(&refusal{reason: "the mail that it answers is too old to be answered; open the conversation at the desk", to: user})
+		return fail(&refusal{reason: "the email it replies to is too old; open the conversation in the desk", to: user})
 	}
 	return desk, user, token, nil
 }
 
 // Reasons for not treating a mail as a member's.
 const (
-	unprovenMail = "nothing shows that the mail is the member's: it has to come from the member's own address, and the domain of that has to stand behind it (DMARC, DKIM or SPF)"
+	unprovenMail = "nothing proves that the member sent it: it must come from the member's own address, and the domain must authenticate it (DMARC, DKIM or SPF)"
 	notMember    = "its author is not a member of the account"
 )
 
 // member returns a user and the user's desk, which is nil if the user is no member.
-func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identity.User, *Desk, error) {
+func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identity.User, *desk, error) {
 	if userID == 0 {
 		return identity.User{}, nil, nil
 	}
@@ -306,11 +323,14 @@ func (f *filing) member(ctx context.Context, sys SystemTx, userID int64) (identi
 	if err != nil {
 		return identity.User{}, nil, err
 	}
-	desk, err := f.svc.Bind(joined{sys, sys}).Desk(ctx, f.svc.As(user.ID), f.accountID)
+	opened, err := f.svc.Bind(joined{sys, sys}).Desk(ctx, f.svc.As(user.ID), f.accountID)
 	if fault.Is(err, fault.NotFound) {
 		return user, nil, nil
 	}
-	return user, desk, err
+	if err != nil {
+		return user, nil, err
+	}
+	return user, &opened.desk, nil
 }
 
 // proves reports whether the user is proven to be the author, with the same requirements as for a member's forward, see
@@ -324,7 +344,7 @@ func (f *filing) proves(u identity.User) bool {
 func (f *filing) oneToken(sender int64, back func(string) error) (memberToken, error) {
 	tokens := slices.DeleteFunc(slices.Clone(f.work.tokens), func(t memberToken) bool { return t.account != f.accountID })
 	if len(tokens) == 0 {
-		return memberToken{}, back("the address that it was sent to is not valid here")
+		return memberToken{}, back("the address it was sent to is not valid here")
 	}
 	if slices.ContainsFunc(tokens, func(t memberToken) bool { return t.user == sender }) {
 		tokens = slices.DeleteFunc(tokens, func(t memberToken) bool { return t.user != sender })
@@ -345,7 +365,7 @@ func (f *filing) oneToken(sender int64, back func(string) error) (memberToken, e
 type mailWorker struct {
 	*filing
 	sys   SystemTx
-	desk  *Desk
+	desk  *desk
 	user  identity.User
 	token memberToken
 }
@@ -369,7 +389,7 @@ func (w *mailWorker) refused(err error) error {
 	case isUnique(err, UniqueCustomerEmail, ledger.UniqueIdentity, UniqueMemberMail):
 		return err
 	case f.Kind == fault.Forbidden && f.Message == "":
-		return &refusal{reason: "you may not do that", to: w.user, token: w.token}
+		return &refusal{reason: "you are not allowed to do that", to: w.user, token: w.token}
 	case f.Kind == fault.Invalid || f.Kind == fault.Forbidden || f.Kind == fault.NotFound || f.Kind == fault.Conflict || f.Kind == fault.TooLarge:
 		reason := strings.TrimSuffix(f.Text(), ".")
 		if len(f.Fields) > 0 {
@@ -388,13 +408,13 @@ func (w *mailWorker) read(text string) (mailCommands, string, error) {
 	nothing := m.HTML == "" && strings.TrimSpace(m.Text) == ""
 	switch {
 	case nothing && standIn(m.Security) != "":
-		return mailCommands{}, "", refuse("it is encrypted or wrapped into a signature, and cannot be read")
+		return mailCommands{}, "", refuse("it is encrypted or wrapped in a signature and cannot be read")
 	case len(m.HTML) > MaxBody || m.HTML == "" && len(m.Text) > MaxBody:
 		return mailCommands{}, "", refuse("it is larger than 1 MiB")
 	}
 	answer, ok := mailhtml.SplitAnswer(text, isCommand)
 	if !ok {
-		return mailCommands{}, "", refuse("its text cannot be told from what it quotes")
+		return mailCommands{}, "", refuse("its text cannot be separated from what it quotes")
 	}
 	commands, err := readCommands(answer.Head, w.now)
 	if err != nil {
@@ -405,7 +425,7 @@ func (w *mailWorker) read(text string) (mailCommands, string, error) {
 		body = mailhtml.FromText(commands.Text) + body
 	}
 	if body = mailhtml.Clean(body); w.leaks(body) {
-		return mailCommands{}, "", refuse("its text cannot be told from what it quotes; delete the mail that is quoted below it")
+		return mailCommands{}, "", refuse("its text cannot be separated from what it quotes; delete the quoted email below it")
 	}
 	return commands, body, nil
 }
@@ -432,9 +452,9 @@ func (w *mailWorker) answer(ctx context.Context, row ledger.Mail) (ledger.Mail, 
 	case err != nil:
 		return row, err
 	case commands.Forward:
-		return row, refuse("@fwd belongs into a mail that you forward to the address of a mailbox")
+		return row, refuse("@fwd belongs in an email that you forward to a mailbox's address")
 	case !text && len(files) > 0:
-		return row, refuse("it has files and no text of its own")
+		return row, refuse("it has files but no text of its own")
 	case !text && (commands.Note || !commands.acts()):
 		return row, refuse("it has no text of its own")
 	}
@@ -451,7 +471,7 @@ func (w *mailWorker) answer(ctx context.Context, row ledger.Mail) (ledger.Mail, 
 	if err := w.act(ctx, c.ID, commands); err != nil {
 		return row, err
 	}
-	return row, w.settle(ctx, &row, c, said, commands, files)
+	return row, w.finishLedgerRow(ctx, &row, c, said, commands, files)
 }
 
 // conversation locks the conversation that the member replies in, even if it was merged.
@@ -462,7 +482,7 @@ func (w *mailWorker) conversation(ctx context.Context) (Conversation, error) {
 		c, err = merged(ctx, tx, w.token.conversation)
 	}
 	if fault.Is(err, fault.NotFound) {
-		err = refuse("the conversation was deleted, or is in a mailbox that you do not reach")
+		err = refuse("the conversation was deleted or is in a mailbox you cannot access")
 	}
 	return c, err
 }
@@ -473,7 +493,7 @@ func (w *mailWorker) say(ctx context.Context, c Conversation, commands mailComma
 	if commands.Note {
 		in = InteractionInput{Type: TypeNote, Body: body}
 	}
-	said, err := w.desk.CreateInteraction(ctx, c.ID, in)
+	said, err := Interactions{w.desk}.Create(ctx, c.ID, in)
 	if isUnique(err, CodeCrossed) {
 		return said, w.crossed(ctx, c)
 	}
@@ -501,7 +521,7 @@ func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
 	newest := w.token.seen
 	var latest Interaction
 	for _, i := range slices.Backward(last) {
-		if i.Type == TypeNote || i.Type == TypeUser && (i.Status != StatusPosted || i.PostedByID == w.user.ID) || i.ID == seen.ID || seen.ID != 0 && !i.saidAfter(seen) || seen.ID == 0 && i.ID <= w.token.seen {
+		if i.Type == TypeNote || i.Type == TypeUser && (i.Status != StatusPosted || i.PostedByID == w.user.ID || i.Automatic()) || i.ID == seen.ID || seen.ID != 0 && !i.saidAfter(seen) || seen.ID == 0 && i.ID <= w.token.seen {
 			continue
 		}
 		who := i.CustomerEmail
@@ -516,7 +536,7 @@ func (w *mailWorker) crossed(ctx context.Context, c Conversation) error {
 	again := w.token
 	again.conversation, again.returned, again.seen, again.expires = c.ID, true, newest, tokenDay(w.now.Add(mailWorkLife))
 	return &refusal{
-		reason: "others have said more in the conversation since the mail that it answers", to: w.user, token: again,
+		reason: "there are newer messages in the conversation than the one it replies to", to: w.user, token: again,
 		newer: strings.Join(told, "\n\n"),
 	}
 }
@@ -528,18 +548,14 @@ func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mai
 		if err != nil {
 			return err
 		}
-		if _, err := w.desk.AddTags(ctx, conversationID, ids); err != nil {
+		if _, err := (Conversations{w.desk}).AddTags(ctx, conversationID, ids); err != nil {
 			return err
 		}
 	}
 	if commands.Status == "" && commands.Assign == "" && commands.Team == "" && !commands.Unassign && commands.Snooze.IsZero() {
 		return nil
 	}
-	c, err := w.sys.Within(w.desk.scope).Conversations().Get(ctx, conversationID)
-	if err != nil {
-		return err
-	}
-	update := ConversationUpdate{Subject: c.Subject}
+	var update ConversationUpdate
 	if commands.Status != "" {
 		update.Status = storage.Some(commands.Status)
 	}
@@ -563,7 +579,8 @@ func (w *mailWorker) act(ctx context.Context, conversationID int64, commands mai
 		}
 		update.TeamID = storage.Some(team)
 	}
-	_, err = w.desk.UpdateConversation(ctx, conversationID, update)
+	update.unasked = true // mail cannot ask back
+	_, err := Conversations{w.desk}.Update(ctx, conversationID, update)
 	return err
 }
 
@@ -580,7 +597,7 @@ func (w *mailWorker) colleague(ctx context.Context, who string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	members, err := w.desk.UsersByID(ctx, []int64{user.ID})
+	members, err := Members{w.desk}.Users(ctx, []int64{user.ID})
 	if err == nil && len(members) == 0 {
 		err = unknown
 	}
@@ -593,7 +610,7 @@ func (w *mailWorker) team(ctx context.Context, name string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	all, err := r.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	all, err := teamNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return 0, err
 	}
@@ -611,7 +628,7 @@ func (w *mailWorker) tags(ctx context.Context, names []string) ([]int64, error) 
 		return nil, err
 	}
 	known := map[string]int64{}
-	err = eachRow(ctx, r.Tags(), func(t Tag) int64 {
+	err = eachRow(ctx, tagNoun().Reader(r), func(t Tag) int64 {
 		known[t.Key] = t.ID
 		return t.ID
 	})
@@ -660,7 +677,7 @@ func (w *mailWorker) sentAlong(ctx context.Context, body string) ([]Attachment, 
 }
 
 // attachAll attaches stored files to the member's new interaction.
-func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment) error {
+func (d *desk) attachAll(ctx context.Context, i Interaction, files []Attachment) error {
 	begin, err := d.guard.Write(d.createPermission(i.Type))
 	if err != nil {
 		return err
@@ -686,21 +703,21 @@ func (d *Desk) attachAll(ctx context.Context, i Interaction, files []Attachment)
 	})
 }
 
-// settle finishes the message's ledger row: it refers to the new interaction, or is set aside if there is none. Files
+// finishLedgerRow finishes the message's ledger row: it refers to the new interaction, or is set aside if there is none. Files
 // without a row are removed.
-func (w *mailWorker) settle(ctx context.Context, row *ledger.Mail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
+func (w *mailWorker) finishLedgerRow(ctx context.Context, row *ledger.Mail, c Conversation, said Interaction, commands mailCommands, files []Attachment) error {
 	tx := w.sys.Within(Scope{AccountID: w.accountID})
 	unused := slices.DeleteFunc(slices.Clone(w.parts()), func(a Attachment) bool {
 		return slices.ContainsFunc(files, func(b Attachment) bool { return a.BlobKey == b.BlobKey })
 	})
 	row.Identity = w.mail.Identity
 	if said.ID == 0 {
-		return w.drop(ctx, tx, row, ledger.Ignored, fmt.Sprintf("a member's commands, which are done in conversation %d: %s", c.Number, commands))
+		return w.drop(ctx, tx, row, ledger.Ignored, fmt.Sprintf("a member's commands, carried out in conversation %d: %s", c.Number, commands))
 	}
 	if err := w.purge(ctx, tx, unused); err != nil {
 		return err
 	}
-	what := "it is a member's answer"
+	what := "it is a member's reply"
 	if commands.Note {
 		what = "it is a member's note"
 	}
@@ -715,7 +732,7 @@ func (w *mailWorker) settle(ctx context.Context, row *ledger.Mail, c Conversatio
 // forward opens a conversation with the author of a message that the member forwards, and applies the commands there.
 func (w *mailWorker) forward(ctx context.Context, row ledger.Mail) (ledger.Mail, error) {
 	if w.passed == nil {
-		return row, refuse("the mail that it passes on cannot be read: forward it inline, or attach it as one file")
+		return row, refuse("the email it forwards cannot be read: forward it inline, or attach it as a single file")
 	}
 	note := w.passed.note
 	if w.asked != nil {
@@ -738,7 +755,7 @@ func (w *mailWorker) forward(ctx context.Context, row ledger.Mail) (ledger.Mail,
 	if err := shared.index.write(ctx, tx); err != nil {
 		return row, err
 	}
-	if err := w.svc.tell(ctx, tx, w.accountID, shared.told...); err != nil {
+	if err := w.svc.notifyAfterCommit(ctx, tx, w.accountID, shared.told...); err != nil {
 		return row, err
 	}
 	if row.State != ledger.Filed {
@@ -758,7 +775,11 @@ func (j joined) Within(s Scope) Reader { return j.sys.Within(s).Reader() }
 
 // InTx implements [Store].
 func (j joined) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx Tx) error) error {
-	return fn(ctx, byMail{j.sys.Within(s)})
+	tx := j.sys.Within(s)
+	if err := fn(ctx, byMail{tx}); err != nil {
+		return err
+	}
+	return endOperation(ctx, tx)
 }
 
 // InSnapshot implements [Store]: the transaction is one.

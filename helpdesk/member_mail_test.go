@@ -43,7 +43,7 @@ func newAtWork(t *testing.T, change ...func(*helpdesk.Config)) *atWork {
 	t.Helper()
 	b := newBundle(t, change...)
 	w := &atWork{bundle: b, agent: b.member(identity.RoleAgent)}
-	user := must(b.desk.UsersByID(b.ctx, []int64{w.agent.UserID()}))(t)[0]
+	user := must(b.desk.Members().Users(b.ctx, []int64{w.agent.UserID()}))(t)[0]
 	w.from = mailaddr.Address{Name: "Anna Agent", Email: user.Email}
 	row := b.receive(opening())
 	w.id, w.seen = row.ConversationID, row.InteractionID
@@ -128,7 +128,7 @@ func TestMemberAnswers(t *testing.T) {
 	m := w.mail("@close\n@assign me\n@tag door\n\nPull, and it opens.\n\nAnna\n\nOn Sun, Nov 1, 2026 at 1:00 PM Support <support@example.org> wrote:\n> It does not open.\n> --\n> secret")
 	m.Attachments = []message.Part{{Filename: "door.png", ContentType: "image/png", Body: []byte("\x89PNG\r\n\x1a\n0000")}}
 	row := w.arrives(m, stands("example.org"))
-	if row.State != ledger.Filed || row.ConversationID != w.id || !strings.Contains(row.Reason, "a member's answer, with @close, @assign me, @tag door") {
+	if row.State != ledger.Filed || row.ConversationID != w.id || !strings.Contains(row.Reason, "a member's reply, with @close, @assign me, @tag door") {
 		t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
 	if diff := cmp.Diff([]string{"user: Pull, and it opens.\n\nAnna"}, w.said()); diff != "" {
@@ -142,7 +142,7 @@ func TestMemberAnswers(t *testing.T) {
 	if len(sent.Due) != 1 || sent.Due[0].Address != ada.Email || len(sent.Attachments) != 1 || sent.MessageID == m.MessageID || strings.Contains(sent.HTML, "secret") || strings.Contains(sent.HTML, "+a-") {
 		t.Errorf("sent is %+v", sent)
 	}
-	i := must(w.desk.Interaction(w.ctx, w.id, row.InteractionID))(t)
+	i := must(w.desk.Interactions().Get(w.ctx, w.id, row.InteractionID))(t)
 	if i.UserID != w.agent.UserID() || i.PostedByID != w.agent.UserID() {
 		t.Errorf("it is of %d, sent by %d", i.UserID, i.PostedByID)
 	}
@@ -182,82 +182,82 @@ func TestMailOfMembers(t *testing.T) {
 		told   bool   // the agent is told
 		text   bool   // and gets the text back
 	}{
-		{"DMARC", func(w *atWork, m *mail) ledger.Authentication { return stands("example.org") }, true, "answer", false, false},
+		{"DMARC", func(w *atWork, m *mail) ledger.Authentication { return stands("example.org") }, true, "reply", false, false},
 		{"DKIM alone", func(w *atWork, m *mail) ledger.Authentication {
 			return ledger.Authentication{Source: "intake", FromAligned: true, DKIM: []ledger.AuthCheck{{Result: "pass", Domain: "example.org"}}, DMARC: ledger.AuthPolicy{Result: "none", Domain: "example.org"}}
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"what a trusted server wrote into a fetched mail", func(w *atWork, m *mail) ledger.Authentication {
 			auth := stands("example.org")
 			auth.Source = "header"
 			return auth
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"the address in capitals", func(w *atWork, m *mail) ledger.Authentication {
 			m.From[0].Email, m.To[0].Email = strings.ToUpper(m.FirstAuthor().Email), strings.ToUpper(m.To[0].Email)
 			return stands("example.org")
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"the address among others", func(w *atWork, m *mail) ledger.Authentication {
 			m.To, m.Cc = []mailaddr.Address{ada, {Email: "support@example.org"}}, m.To
 			return stands("example.org")
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"the address hidden", func(w *atWork, m *mail) ledger.Authentication {
 			m.DeliveredTo, m.To = m.To, []mailaddr.Address{ada}
 			return stands("example.org")
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"beside the customer's token", func(w *atWork, m *mail) ledger.Authentication {
 			answer := w.answer(w.id, helpdesk.InteractionInput{})
 			w.to = w.address(w.agent.UserID(), w.id, answer.ID)
 			m.To = []mailaddr.Address{{Email: begin(w.bundle, answer.ID).ReplyTo}, {Email: w.to}}
 			return stands("example.org")
-		}, true, "answer", false, false},
-		{"nothing known", func(w *atWork, m *mail) ledger.Authentication { return ledger.Authentication{} }, false, "nothing shows", true, true},
+		}, true, "reply", false, false},
+		{"nothing known", func(w *atWork, m *mail) ledger.Authentication { return ledger.Authentication{} }, false, "nothing proves", true, true},
 		{"DMARC fails", func(w *atWork, m *mail) ledger.Authentication {
 			return ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "fail", Policy: "none", Domain: "example.org"}}
-		}, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
 		{"disowned", func(w *atWork, m *mail) ledger.Authentication {
 			return ledger.Authentication{Source: "intake", FromAligned: true, DMARC: ledger.AuthPolicy{Result: "fail", Policy: "reject", Domain: "example.org"}}
-		}, false, "nothing shows", true, true},
-		{"vouched for as another domain", func(w *atWork, m *mail) ledger.Authentication { return stands("evil.example") }, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
+		{"vouched for as another domain", func(w *atWork, m *mail) ledger.Authentication { return stands("evil.example") }, false, "nothing proves", true, true},
 		{"a header that a stranger wrote", func(w *atWork, m *mail) ledger.Authentication {
 			m.Authentication = stands("example.org")
 			m.Authentication.Source = "header"
 			return ledger.Authentication{Source: "intake", DMARC: ledger.AuthPolicy{Result: "fail", Domain: "example.org"}}
-		}, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
 		{"another's address", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = []mailaddr.Address{{Email: "eve@evil.example"}}
 			return stands("evil.example")
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"the agent's address as a name", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = []mailaddr.Address{{Name: m.FirstAuthor().Email, Email: "eve@evil.example"}}
 			return stands("evil.example")
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"another address of the same domain", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = []mailaddr.Address{{Email: "eve@example.org"}}
 			return stands("example.org")
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"the agent's address with a tag", func(w *atWork, m *mail) ledger.Authentication {
 			m.From[0].Email = strings.Replace(m.FirstAuthor().Email, "@", "+x@", 1)
 			return stands("example.org")
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"two authors", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = []mailaddr.Address{m.FirstAuthor(), {Email: "eve@example.org"}}
 			return stands("example.org")
-		}, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
 		{"a From that can be read as two", func(w *atWork, m *mail) ledger.Authentication {
 			m.Guessed = true
 			return stands("example.org")
-		}, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
 		{"by a list", func(w *atWork, m *mail) ledger.Authentication {
 			m.Rewritten = true
 			return stands("example.org")
-		}, false, "nothing shows", true, true},
+		}, false, "nothing proves", true, true},
 		{"as Sender alone", func(w *atWork, m *mail) ledger.Authentication {
 			m.Sender, m.From = m.From, []mailaddr.Address{{Email: "eve@evil.example"}}
 			return stands("evil.example")
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"from nobody", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = nil
 			return ledger.Authentication{}
-		}, false, "nothing shows", true, false},
+		}, false, "nothing proves", true, false},
 		{"a colleague", func(w *atWork, m *mail) ledger.Authentication {
 			m.From = []mailaddr.Address{{Email: w.owner.Email}}
 			return stands("example.org")
@@ -284,7 +284,7 @@ func TestMailOfMembers(t *testing.T) {
 		{"in time", func(w *atWork, m *mail) ledger.Authentication {
 			w.clock.Add(14 * 24 * time.Hour)
 			return stands("example.org")
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"no member any more", func(w *atWork, m *mail) ledger.Authentication {
 			w.leave()
 			return stands("example.org")
@@ -292,12 +292,12 @@ func TestMailOfMembers(t *testing.T) {
 		{"no member any more, and not shown", func(w *atWork, m *mail) ledger.Authentication {
 			w.leave()
 			return ledger.Authentication{}
-		}, false, "nobody was told", false, false},
+		}, false, "no one was notified", false, false},
 		{"another mailbox alone", func(w *atWork, m *mail) ledger.Authentication {
-			other := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(w.t)
+			other := must(w.desk.Mailboxes().Create(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(w.t)
 			w.membership(identity.RoleAgent, other.ID)
 			return stands("example.org")
-		}, false, "do not reach", true, true},
+		}, false, "cannot access", true, true},
 		{"a role that may not answer", func(w *atWork, m *mail) ledger.Authentication {
 			w.membership(identity.RoleCollaborator)
 			return stands("example.org")
@@ -308,7 +308,7 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, true, "note", false, false},
 		{"a conversation that was deleted", func(w *atWork, m *mail) ledger.Authentication {
-			if err := w.desk.DeleteConversation(w.ctx, w.id); err != nil {
+			if err := w.desk.Conversations().Delete(w.ctx, w.id); err != nil {
 				w.t.Fatal(err)
 			}
 			return stands("example.org")
@@ -316,12 +316,12 @@ func TestMailOfMembers(t *testing.T) {
 		{"out of office", func(w *atWork, m *mail) ledger.Authentication {
 			m.AutoSubmitted = true
 			return stands("example.org")
-		}, false, "a program", false, false},
+		}, false, "an automatic reply", false, false},
 		{"a bounce", func(w *atWork, m *mail) ledger.Authentication {
 			m.AutoSubmitted, m.From = true, []mailaddr.Address{{Email: "mailer-daemon@example.org"}}
 			m.Report = &sending.Report{Recipients: []sending.ReportedRecipient{{Address: w.from.Email, State: sending.Bounced}}}
 			return ledger.Authentication{}
-		}, false, "a program", false, false},
+		}, false, "an automatic reply", false, false},
 		{"no text", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "\n> It does not open.\n"
 			return stands("example.org")
@@ -333,7 +333,7 @@ func TestMailOfMembers(t *testing.T) {
 		{"files alone", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text, m.Attachments = "@close", []message.Part{{Filename: "a.txt", Body: []byte("a")}}
 			return stands("example.org")
-		}, false, "files and no text", true, true},
+		}, false, "files but no text", true, true},
 		{"a file that may not be uploaded", func(w *atWork, m *mail) ledger.Authentication {
 			m.Attachments = []message.Part{{Filename: "a.exe", Body: []byte("MZ")}}
 			return stands("example.org")
@@ -341,7 +341,7 @@ func TestMailOfMembers(t *testing.T) {
 		{"a signature of S/MIME", func(w *atWork, m *mail) ledger.Authentication {
 			m.Attachments = []message.Part{{Filename: "smime.p7s", ContentType: "application/pkcs7-signature", Body: []byte("0")}}
 			return stands("example.org")
-		}, true, "answer", false, false},
+		}, true, "reply", false, false},
 		{"encrypted", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text, m.Security = "", ledger.Security{Protocol: "openpgp", Encrypted: true}
 			return stands("example.org")
@@ -367,14 +367,14 @@ func TestMailOfMembers(t *testing.T) {
 			return stands("example.org")
 		}, false, "no member", true, true},
 		{"a snooze of what is closed", func(w *atWork, m *mail) ledger.Authentication {
-			must(w.desk.UpdateConversation(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(w.t)
+			must(w.desk.Conversations().Update(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(w.t)
 			m.Text = "@snooze 2d\n\nPull."
 			return stands("example.org")
 		}, false, "posted or pending", true, true},
 		{"@fwd", func(w *atWork, m *mail) ledger.Authentication {
 			m.Text = "@fwd\n" + m.Text
 			return stands("example.org")
-		}, false, "the address of a mailbox", true, true},
+		}, false, "to a mailbox's address", true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -382,7 +382,7 @@ func TestMailOfMembers(t *testing.T) {
 			w := newAtWork(t)
 			m := w.mail("Pull, and it opens.")
 			auth := tt.change(w, &m)
-			before := len(must(w.desk.Conversations(w.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items)
+			before := len(must(w.desk.Conversations().List(w.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items)
 			seen := []string{}
 			if before > 0 {
 				seen = w.said()
@@ -421,9 +421,9 @@ func TestMailOfMembers(t *testing.T) {
 // leave has the agent leave the account.
 func (w *atWork) leave() {
 	w.t.Helper()
-	for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
+	for _, m := range must(w.desk.Members().List(w.ctx, storage.PageRequest{}))(w.t).Items {
 		if m.UserID == w.agent.UserID() {
-			if err := w.desk.RemoveMember(w.ctx, m.ID); err != nil {
+			if err := w.desk.Members().Remove(w.ctx, m.ID); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -433,9 +433,9 @@ func (w *atWork) leave() {
 // membership gives the agent another role, and mailboxes.
 func (w *atWork) membership(role string, mailboxes ...int64) {
 	w.t.Helper()
-	for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
+	for _, m := range must(w.desk.Members().List(w.ctx, storage.PageRequest{}))(w.t).Items {
 		if m.UserID == w.agent.UserID() {
-			must(w.desk.UpdateMember(w.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{w.roles()[role]}, MailboxIDs: storage.Some(mailboxes)}))(w.t)
+			must(w.desk.Members().Update(w.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{w.roles()[role]}, MailboxIDs: storage.Some(mailboxes)}))(w.t)
 		}
 	}
 }
@@ -445,9 +445,9 @@ func TestMemberAnswersMergedConversation(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
 	other := w.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, Subject: "Another door", Text: "That, too."}})
-	sales := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
-	must(w.desk.UpdateConversation(w.ctx, other.ConversationID, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(sales.ID)}))(t)
-	must(w.desk.MergeConversation(w.ctx, w.id, other.ConversationID))(t)
+	sales := must(w.desk.Mailboxes().Create(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
+	must(w.desk.Conversations().Update(w.ctx, other.ConversationID, helpdesk.ConversationUpdate{Subject: storage.Some("x"), MailboxID: storage.Some(sales.ID)}))(t)
+	must(w.desk.Conversations().Merge(w.ctx, w.id, other.ConversationID))(t)
 	w.id = other.ConversationID
 	row := w.arrives(w.mail("Pull."), stands("example.org"))
 	back := w.back()
@@ -477,7 +477,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 		m.MessageID, m.To = fmt.Sprintf("m%d@example.org", n), []mailaddr.Address{{Email: to}}
 		return w.arrives(m, stands("example.org"))
 	}
-	if row := send(1, w.to, "@close\n\nPull."); row.State != ledger.Ignored || !strings.Contains(row.Reason, "others have said more") {
+	if row := send(1, w.to, "@close\n\nPull."); row.State != ledger.Ignored || !strings.Contains(row.Reason, "newer messages in the conversation") {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
 	first := w.back()
@@ -509,7 +509,7 @@ func TestMemberAnswerCrosses(t *testing.T) {
 func TestMemberMailActsOnce(t *testing.T) {
 	t.Parallel()
 	w := newAtWork(t)
-	other := must(w.desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
+	other := must(w.desk.Mailboxes().Create(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	m := w.mail("@note\nOnce.")
 	var states []ledger.State
 	states = append(states, w.arrives(m, stands("example.org")).State, w.arrives(m, stands("example.org")).State, w.arrivesAt(other.ID, m, stands("example.org")).State)
@@ -521,11 +521,11 @@ func TestMemberMailActsOnce(t *testing.T) {
 	commands := w.mail("@close")
 	commands.MessageID = "commands@example.org"
 	row := w.arrives(commands, stands("example.org"))
-	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "which are done") || w.conversation(w.id).Status != helpdesk.StatusClosed {
+	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "carried out") || w.conversation(w.id).Status != helpdesk.StatusClosed {
 		t.Errorf("the commands are %s: %s", row.State, row.Reason)
 	}
-	must(w.desk.UpdateConversation(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusPosted)}))(t)
-	must(w.desk.ReplayInbound(w.ctx, w.mailbox.ID, row.ID))(t)
+	must(w.desk.Conversations().Update(w.ctx, w.id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	must(w.desk.InboundMails().Replay(w.ctx, w.mailbox.ID, row.ID))(t)
 	row = must(w.svc.Intake().File(w.ctx, w.account.ID, row.ID, commands))(t)
 	if row.State != ledger.Ignored || w.conversation(w.id).Status != helpdesk.StatusPosted {
 		t.Errorf("replayed: %s: %s", row.State, row.Reason)
@@ -583,7 +583,7 @@ func TestNoLoopsWithMembers(t *testing.T) {
 		"to its address": {Message: message.Message{From: []mailaddr.Address{w.from}, To: []mailaddr.Address{{Email: back.ReplyTo}}, AutoSubmitted: true, Text: "I am away."}},
 	} {
 		m.MessageID = strings.ReplaceAll(name, " ", "") + "@example.org"
-		if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored || !strings.Contains(row.Reason, "a program") {
+		if row := w.arrives(m, stands("example.org")); row.State != ledger.Ignored || !strings.Contains(row.Reason, "an automatic reply") {
 			t.Errorf("%s is %s: %s", name, row.State, row.Reason)
 		}
 	}
@@ -599,14 +599,14 @@ func TestMemberTokens(t *testing.T) {
 	operator := w.svc.Operator()
 	second := must(operator.CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.agent.UserID()))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.agent.UserID()), second.ID))(t)
-	box := must(desk.CreateMailbox(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
+	box := must(desk.Mailboxes().Create(w.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
 	at, mine := w.account, w.mailbox
 	w.account, w.mailbox = second, box
 	row := w.arrives(w.mail("Pull."), stands("example.org"))
 	if row.State != ledger.Ignored || !strings.Contains(row.Reason, "not valid here") {
 		t.Errorf("in another account it is %s: %s", row.State, row.Reason)
 	}
-	if all := must(desk.Conversations(w.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items; len(all) != 0 {
+	if all := must(desk.Conversations().List(w.ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items; len(all) != 0 {
 		t.Errorf("there are %d conversations", len(all))
 	}
 	w.account, w.mailbox = at, mine
@@ -641,14 +641,14 @@ func TestMemberAnswersInHTML(t *testing.T) {
 	if row.State != ledger.Filed {
 		t.Fatalf("it is %s: %s", row.State, row.Reason)
 	}
-	i := must(w.desk.Interaction(w.ctx, w.id, row.InteractionID))(t)
+	i := must(w.desk.Interactions().Get(w.ctx, w.id, row.InteractionID))(t)
 	for _, bad := range []string{"script", "onclick", "logo@x", "It does not open", "@tag", "Anna"} {
 		if strings.Contains(i.Body, bad) {
 			t.Errorf("%s is in %s", bad, i.Body)
 		}
 	}
 	var names []string
-	for _, a := range must(w.desk.Attachments(w.ctx, w.id, i.ID))(t) {
+	for _, a := range must(w.desk.Attachments().List(w.ctx, w.id, i.ID))(t) {
 		names = append(names, fmt.Sprintf("%s %v", a.Filename, a.IsInline))
 	}
 	slices.Sort(names)
@@ -676,7 +676,7 @@ func TestForwardCommand(t *testing.T) {
 		{"of nobody", "Fwd: The gate", "@fwd" + strings.Replace(original, "Bob <bob@example.com>", "Bob", 1), stands("example.org"), false, "nobody else", ""},
 		{"an unknown command", "Fwd: The gate", "@fwd\n@cloze" + original, stands("example.org"), false, "no such command", ""},
 		{"an unknown tag", "Fwd: The gate", "@fwd\n@tag x" + original, stands("example.org"), false, "no tag named x", ""},
-		{"not shown to be the member's", "Fwd: The gate", "@fwd" + original, ledger.Authentication{}, false, "nothing shows", ""},
+		{"not shown to be the member's", "Fwd: The gate", "@fwd" + original, ledger.Authentication{}, false, "nothing proves", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (led
 	if done || err != nil {
 		return row, err
 	}
-	told := "nobody was told"
+	told := "no one was notified"
 	if back.to.ID != 0 {
 		outcome, key := MemberMailReturned, f.workKey()
 		if back.unproven { // otherwise anyone could use up the key of the member's next mail
@@ -68,15 +68,15 @@ func (f *filing) giveBack(ctx context.Context, sys SystemTx, back *refusal) (led
 			return row, err
 		}
 		if may {
-			told = "it went back to the member"
+			told = "it was returned to the member"
 			if err := f.orderReturn(ctx, tx, row, back); err != nil {
 				return row, err
 			}
-			if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+			if err := memberMailNoun().Rows(tx).Insert(ctx, &m); err != nil {
 				return row, err
 			}
 		} else {
-			told = "the member was not told, who was told of others within the hour"
+			told = "the member was not notified, because they were notified of others within the hour"
 		}
 	}
 	return row, f.drop(ctx, tx, &row, ledger.Ignored, fmt.Sprintf("a member's mail that was not accepted, %s: %s", told, back.reason))
@@ -90,7 +90,7 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 	if err := forgetMemberMails(ctx, tx, m.UserID, f.now); err != nil {
 		return false, err
 	}
-	last, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Desc: true, Limit: 200})
+	last, err := memberMailNoun().Rows(tx).List(ctx, MemberMailFilter{UserID: m.UserID}, storage.Seek{Desc: true, Limit: 200})
 	if err != nil {
 		return false, err
 	}
@@ -111,10 +111,10 @@ func (f *filing) mayReturn(ctx context.Context, tx Tx, m MemberMail) (bool, erro
 
 // forgetMemberMails removes some old records.
 func forgetMemberMails(ctx context.Context, tx Tx, userID int64, now time.Time) error {
-	oldest, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Limit: 20})
+	oldest, err := memberMailNoun().Rows(tx).List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Limit: 20})
 	for _, old := range oldest {
 		if err == nil && now.Sub(old.CreatedAt) > memberMailLife {
-			err = tx.MemberMails().Delete(ctx, old.ID)
+			err = memberMailNoun().Rows(tx).Delete(ctx, old.ID)
 		}
 	}
 	return err
@@ -187,17 +187,17 @@ func (s *Service) returnedMail(ctx context.Context, r Reader, job storage.Claime
 }
 
 func (r returnOrder) text() string {
-	parts := []string{"A mail to the help desk in your name was not accepted: " + r.Reason + ".", "Nothing was sent to the customer, and nothing was changed."}
+	parts := []string{"An email sent to the help desk in your name was not accepted: " + r.Reason + ".", "Nothing was sent to the customer and nothing was changed."}
 	if r.From != "" {
-		parts = append(parts, "It came from "+r.From+". You need do nothing; the desk tells you of such mails once an hour at most. Who looks after the mailbox finds it in the mailbox's list of received mail.")
+		parts = append(parts, "It came from "+r.From+". You do not need to do anything. The desk notifies you of such mail at most once an hour. Whoever manages the mailbox finds it in the mailbox's list of received mail.")
 	}
 	if r.Newer != "" {
-		parts = append(parts, "This was said meanwhile:", r.Newer, "To send your text nevertheless, answer this mail with it.")
+		parts = append(parts, "New in the conversation:", r.Newer, "To send your text anyway, reply to this email with it.")
 	} else if r.Token.Conversation != 0 {
-		parts = append(parts, "To try again, answer this mail.")
+		parts = append(parts, "To try again, reply to this email.")
 	}
 	if r.Text != "" {
-		parts = append(parts, "Your mail said:", r.Text)
+		parts = append(parts, "Your email said:", r.Text)
 	}
 	return paragraphs(parts...)
 }

@@ -50,7 +50,7 @@ func (s *Service) memberDetail(t memberToken) string { return s.sign(memberTag, 
 // memberAddress returns the address for a member's reply, "" if tagged addresses of the mailbox are not known to work, or it
 // would be too long.
 func (s *Service) memberAddress(m Mailbox, t memberToken) string {
-	switch m.repliesTo(s.now()) {
+	switch s.repliesTo(m) {
 	case ReplySubaddress:
 		return tagged(m.Email, s.memberDetail(t))
 	case ReplyIntake:

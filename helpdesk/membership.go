@@ -34,20 +34,20 @@ func (d *Desk) Touch(ctx context.Context) error {
 }
 
 // Online reports whether a member is online now, according to its [identity.Availability].
-func (d *Desk) Online(m identity.Membership) bool { return m.Online(d.svc.now()) }
+func (d Members) Online(m identity.Membership) bool { return m.Online(d.svc.now()) }
 
-// Roles lists the account's roles by id, built-in ones with their permissions.
-func (d *Desk) Roles(ctx context.Context) ([]identity.Role, error) {
+// All lists the account's roles by id, built-in ones with their permissions.
+func (d Roles) All(ctx context.Context) ([]identity.Role, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	roles, err := roleNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	return d.svc.registry.Resolve(roles), err
 }
 
-// UsersByID returns those of the users who are members of the account, for showing authors.
-func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]identity.User, error) {
+// Users returns those of the users who are members of the account, for showing authors.
+func (d Members) Users(ctx context.Context, ids []int64) ([]identity.User, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -55,8 +55,8 @@ func (d *Desk) UsersByID(ctx context.Context, ids []int64) ([]identity.User, err
 	return r.UsersByID(ctx, ids)
 }
 
-// Context lists who is online now. The desk is online if anybody is. It needs conversations.view.
-func (d *Desk) Context(ctx context.Context) ([]identity.ActiveMember, error) {
+// Active lists who is online now. The desk is online if anybody is. It needs conversations.view.
+func (d Members) Active(ctx context.Context) ([]identity.ActiveMember, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const MaxMentions = 50
 
 // linkMentions turns "@" followed by a member's address into a mention. It keeps only mentions of members who may see the
 // mailbox's conversations; all others become text, so that nothing is revealed about users of other accounts.
-func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Interaction) error {
+func (d *desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Interaction) error {
 	if i.Type != TypeNote {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (d *Desk) linkMentions(ctx context.Context, tx Tx, mailboxID int64, i *Inte
 }
 
 // mentionable returns the members who may see a mailbox's conversations, by id.
-func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]identity.User, error) {
+func (d *desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]identity.User, error) {
 	to, err := d.svc.recipientsOf(ctx, r, nil)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (d *Desk) mentionable(ctx context.Context, r Reader, mailboxID int64) ([]id
 
 // Mentionable returns the members who can be mentioned in a conversation's notes, which are those who may see it, by id. It
 // needs conversations.view.
-func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identity.User, error) {
+func (d Conversations) Mentionable(ctx context.Context, conversationID int64) ([]identity.User, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (d *Desk) Mentionable(ctx context.Context, conversationID int64) ([]identit
 
 // mentioned returns the occurrence of a note mentioning members, without those it mentioned before. They follow the
 // conversation from then on, unless they stopped following it.
-func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) ([]occurrence, error) {
+func (d *desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) ([]occurrence, error) {
 	if i.Type != TypeNote || i.Status == StatusDraft {
 		return nil, nil
 	}
@@ -113,7 +113,7 @@ func (d *Desk) mentioned(ctx context.Context, tx Tx, c Conversation, i Interacti
 
 // withMentions replaces the names in displayed mentions with current ones. A former member keeps the name from when the
 // mention was made.
-func (d *Desk) withMentions(ctx context.Context, r Reader, list []Interaction, shown []ShownBody) error {
+func (d *desk) withMentions(ctx context.Context, r Reader, list []Interaction, shown []ShownBody) error {
 	var ids []int64
 	for _, i := range list {
 		if i.Type == TypeNote {

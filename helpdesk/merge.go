@@ -9,16 +9,16 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MergeConversation merges a conversation into another one of the account and returns that one. It moves interactions with
+// Merge merges a conversation into another one of the account and returns that one. It moves interactions with
 // attachments and deliveries, participants, ledger rows and tags, and removes the merged conversation; replies to its
 // messages arrive in the other one. It needs conversations.update.
 //
-// The other conversation keeps its customer, subject, mailbox, assignee and status. If the customer of the merged one awaits
+// The other conversation keeps its customer, subject, mailbox, assignee, status and the fields that it has. If the customer of the merged one awaits
 // a reply, it awaits one, too, and is reopened if closed or pending. For a user who has not read both, it is unread from its
 // beginning.
 //
 // If into is 0, it is the conversation that this one refers to, see [Conversation].RefersTo.
-func (d *Desk) MergeConversation(ctx context.Context, id, into int64) (Conversation, error) {
+func (d Conversations) Merge(ctx context.Context, id, into int64) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
@@ -67,7 +67,7 @@ type Absorbed struct {
 
 // MergedInto returns the conversation that a removed one was merged into, also across several merges. It is a NotFound fault
 // if there is none that the member reaches. It needs conversations.view.
-func (d *Desk) MergedInto(ctx context.Context, id int64) (Conversation, error) {
+func (d Conversations) MergedInto(ctx context.Context, id int64) (Conversation, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Conversation{}, err
@@ -77,7 +77,7 @@ func (d *Desk) MergedInto(ctx context.Context, id int64) (Conversation, error) {
 
 // Reached returns which of the given conversations, such as those that others refer to, the member reaches. It needs
 // conversations.view.
-func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
+func (d Conversations) Reached(ctx context.Context, ids []int64) (map[int64]bool, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -90,7 +90,7 @@ func (d *Desk) Reached(ctx context.Context, ids []int64) (map[int64]bool, error)
 	return reached, err
 }
 
-func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {
+func (d *desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, into int64) (Conversation, error) {
 	for _, one := range []int64{id, into} { // report each absent one separately
 		if _, err := tx.Conversations().Get(ctx, one); err != nil {
 			return Conversation{}, err
@@ -111,11 +111,18 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	if err != nil {
 		return Conversation{}, err
 	}
-	tags, err := tagsOf(ctx, tx.Reader(), id, into)
+	tags, err := tagsOf(ctx, tx, id, into)
 	if err != nil {
 		return Conversation{}, err
 	}
 	if err := tx.SetTags(ctx, []int64{into}, tags[:min(len(tags), MaxTags)]); err != nil {
+		return Conversation{}, err
+	}
+	values, err := tx.FieldValues(ctx, FieldOfConversation, []int64{id, into})
+	if err != nil {
+		return Conversation{}, err
+	}
+	if err := completeFields(ctx, tx, FieldOfConversation, values, id, into); err != nil {
 		return Conversation{}, err
 	}
 	if err := tx.MergeConversation(ctx, d.move(rule, id, into)); err != nil {
@@ -123,7 +130,7 @@ func (d *Desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	}
 	old := target
 	target.waitSince(from.AwaitingSince, from.Status)
-	if err := d.settle(ctx, tx, &target, starters); err != nil {
+	if err := d.recomputeConversation(ctx, tx, &target, starters); err != nil {
 		return Conversation{}, err
 	}
 	merged := d.event("conversation.merged", id, from.MailboxID)

@@ -32,11 +32,11 @@ func TestMerge(t *testing.T) {
 	b := newBundle(t)
 	adas, bobs := b.pair()
 	x, y := b.tag("x"), b.tag("y")
-	must(b.desk.SetTags(b.ctx, adas, []int64{x, y}))(t)
-	must(b.desk.SetTags(b.ctx, bobs, []int64{y}))(t)
-	must(b.desk.UpdateConversation(b.ctx, bobs, helpdesk.ConversationUpdate{Subject: "The door again", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().SetTags(b.ctx, adas, []int64{x, y}))(t)
+	must(b.desk.Conversations().SetTags(b.ctx, bobs, []int64{y}))(t)
+	must(b.desk.Conversations().Update(b.ctx, bobs, helpdesk.ConversationUpdate{Subject: storage.Some("The door again"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	waiting := b.conversation(adas).AwaitingSince
-	c := must(b.desk.MergeConversation(b.ctx, adas, bobs))(t)
+	c := must(b.desk.Conversations().Merge(b.ctx, adas, bobs))(t)
 	if diff := cmp.Diff(b.conversation(bobs), c); diff != "" {
 		t.Error(diff)
 	}
@@ -51,7 +51,7 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff([]bool{true, false}, starters); diff != "" {
 		t.Errorf("starters: %s", diff)
 	}
-	if _, err := b.desk.Conversation(b.ctx, adas); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Conversations().Get(b.ctx, adas); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the merged conversation: %v", err)
 	}
 }
@@ -61,12 +61,12 @@ func TestMergeRefuses(t *testing.T) {
 	b := newBundle(t)
 	adas, bobs := b.pair()
 	for into, want := range map[int64]fault.Fields{0: {"into": {"is required: the conversation does not refer to another one"}}, adas: {"into": {"must be another conversation"}}} {
-		if diff := cmp.Diff(want, fieldsOf(second(b.desk.MergeConversation(b.ctx, adas, into)))); diff != "" {
+		if diff := cmp.Diff(want, fieldsOf(second(b.desk.Conversations().Merge(b.ctx, adas, into)))); diff != "" {
 			t.Error(diff)
 		}
 	}
 	for _, ids := range [][2]int64{{adas, 999}, {999, adas}} {
-		if _, err := b.desk.MergeConversation(b.ctx, ids[0], ids[1]); !errors.Is(err, helpdesk.ErrNotFound) {
+		if _, err := b.desk.Conversations().Merge(b.ctx, ids[0], ids[1]); !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%v: %v", ids, err)
 		}
 	}
@@ -84,10 +84,10 @@ func TestAnswersAfterMerge(t *testing.T) {
 	answer := b.answer(adas, helpdesk.InteractionInput{})
 	token := begin(b, answer.ID).ReplyTo
 	target := b.begin("All doors", helpdesk.StatusPosted, storage.Opt[int64]{})
-	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Doors")}))(t)
-	must(b.desk.UpdateConversation(b.ctx, target, helpdesk.ConversationUpdate{Subject: "All doors", MailboxID: storage.Some(other.ID)}))(t)
-	must(b.desk.MergeConversation(b.ctx, adas, bobs))(t)
-	must(b.desk.MergeConversation(b.ctx, bobs, target))(t)
+	other := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Doors")}))(t)
+	must(b.desk.Conversations().Update(b.ctx, target, helpdesk.ConversationUpdate{Subject: storage.Some("All doors"), MailboxID: storage.Some(other.ID)}))(t)
+	must(b.desk.Conversations().Merge(b.ctx, adas, bobs))(t)
+	must(b.desk.Conversations().Merge(b.ctx, bobs, target))(t)
 	for name, mail := range map[string]ledger.Incoming{
 		"token":      {Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{{Email: "else@example.com"}}, To: []mailaddr.Address{{Email: token}}, Text: "By token."}},
 		"references": {Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{answer.MessageID}, Text: "By reference."}},
@@ -100,7 +100,7 @@ func TestAnswersAfterMerge(t *testing.T) {
 	if row := b.receive(opening()); row.State != ledger.Ignored {
 		t.Errorf("the first mail again is %s", row.State)
 	}
-	if err := b.desk.DeleteConversation(b.ctx, target); err != nil {
+	if err := b.desk.Conversations().Delete(b.ctx, target); err != nil {
 		t.Fatal(err)
 	}
 	if row := b.receive(opening()); row.State != ledger.Ignored {

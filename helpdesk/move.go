@@ -22,7 +22,7 @@ type Move struct {
 }
 
 // move returns a move that the member makes now.
-func (d *Desk) move(rule string, from, into int64) Move {
+func (d *desk) move(rule string, from, into int64) Move {
 	return Move{Rule: rule, FromID: from, IntoID: into, UserID: d.userID, CreatedAt: d.svc.now()}
 }
 
@@ -31,7 +31,7 @@ const moveBatch = 500
 
 // moveInteractions moves some interactions of a conversation, in order, into another one, and updates what both
 // conversations derive from their interactions. Both are locked, and the first keeps at least one interaction.
-func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
+func (d *desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved []Interaction, from, into Conversation) (Conversation, error) {
 	if err := d.returnAll(ctx, tx, ReturnedBySplit, from, into); err != nil {
 		return Conversation{}, err
 	}
@@ -70,7 +70,7 @@ func (d *Desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 	}
 	into.waitSince(waiting, from.Status)
 	for _, c := range []*Conversation{&from, &into} {
-		if err := d.settle(ctx, tx, c, starters); err != nil {
+		if err := d.recomputeConversation(ctx, tx, c, starters); err != nil {
 			return Conversation{}, err
 		}
 	}
@@ -90,10 +90,10 @@ func waits(all []Interaction, since time.Time) (first time.Time) {
 }
 
 // waiting computes since when a customer awaits a reply in a conversation: since the first message after the last reply.
-func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
+func (d *desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.Time, err error) {
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID, Brief: true}, storage.Seek{Desc: true, Limit: 100})
 	for _, i := range last {
-		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() {
+		if i.Type == TypeUser && i.Status == StatusPosted && !i.IsForward && !i.Scheduled() && !i.Automatic() {
 			break
 		}
 		if i.Type == TypeCustomer && !i.IsForward && !i.AutoSubmitted {
@@ -104,7 +104,7 @@ func (d *Desk) waiting(ctx context.Context, tx Tx, c Conversation) (first time.T
 }
 
 // stillWaits computes since when a customer awaits a reply after some interactions were removed from the conversation.
-func (d *Desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
+func (d *desk) stillWaits(ctx context.Context, tx Tx, c Conversation) (time.Time, error) {
 	if c.AwaitingSince.IsZero() {
 		return time.Time{}, nil
 	}
@@ -125,8 +125,8 @@ func (c *Conversation) waitSince(since time.Time, status Status) {
 	}
 }
 
-// settle recomputes what a conversation derives from its interactions, and writes it.
-func (d *Desk) settle(ctx context.Context, tx Tx, c *Conversation, starters []int64) error {
+// recomputeConversation recomputes what a conversation derives from its interactions, and writes it.
+func (d *desk) recomputeConversation(ctx context.Context, tx Tx, c *Conversation, starters []int64) error {
 	if err := oneStarter(ctx, tx, c.ID, starters); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func oneStarter(ctx context.Context, tx Tx, conversationID int64, among []int64)
 }
 
 // brought returns the participants that interactions add to a conversation.
-func (d *Desk) brought(mailbox Mailbox, all []Interaction) []string {
+func (d *desk) brought(mailbox Mailbox, all []Interaction) []string {
 	var keys []string
 	for _, i := range all {
 		switch {

@@ -24,80 +24,81 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// moveIn is the one permission of a MoveIn.
+// moveIn is the only permission that a MoveIn needs.
 const moveIn identity.Permission = "account.move_in"
 
-// MoveIn files what was said at another help desk. It sends nothing, notifies nobody and wakes no webhook but by one event
-// mailbox.moved_in for each call. It reads no conversation.
+// MoveIn imports conversations from another help desk. It sends no mail and notifies no one; webhooks get a single event
+// mailbox.moved_in per call. It reads no conversations.
 type MoveIn struct {
 	svc       *Service
 	desk      func(accountID int64) deskGuard
-	rehearsal *rehearsal // nil: what is brought is stored
+	rehearsal *rehearsal // nil: imported data is stored
 }
 
-// MoveIn returns the handle of whoever brings the data of another help desk here.
+// MoveIn returns a handle that imports the data of another help desk.
 func (s *Service) MoveIn() *MoveIn {
 	allows := func(p identity.Permission) bool { return p == moveIn }
 	return &MoveIn{svc: s, desk: func(accountID int64) deskGuard { return s.scoped(Scope{AccountID: accountID}, allows) }}
 }
 
-// PastConversation is a conversation of another help desk.
-type PastConversation struct {
-	// Key is its id there; required, at most 200 bytes.
+// ImportedConversation is a conversation from another help desk.
+type ImportedConversation struct {
+	// Key is its id in the other help desk; required, at most 200 bytes.
 	Key      string
 	Subject  string   // cut after 998 characters
 	Status   Status   // "" means posted
 	Priority Priority // "" means normal
-	Spam     bool     // it is closed, too
-	// Customer is whom answers go to. Without a valid address it is [ledger.UnknownSender].
+	Spam     bool     // also closes it
+	// Customer receives the replies. Without a valid address it becomes [ledger.UnknownSender].
 	Customer mailaddr.Address
-	UserID   int64    // assigned member; who is none here is nobody
-	TeamID   int64    // assigned team; one that is not here is none
-	Tags     []string // names, at most [MaxTags] of which count; those that are new are made
-	// CreatedAt and UpdatedAt are cut to what its messages and the clock allow.
+	UserID   int64    // assigned member; unknown members are left unassigned
+	TeamID   int64    // assigned team; unknown teams are left out
+	Tags     []string // names, of which the first [MaxTags] count; missing tags are created
+	// CreatedAt and UpdatedAt are adjusted to fit the messages and the clock.
 	CreatedAt, UpdatedAt time.Time
-	Messages             []PastMessage // in any order; required
+	Messages             []ImportedMessage // in any order; required
+	Fields               FieldTexts        // of fields of [MoveIn.Field]
 }
 
-// PastMessage is what somebody wrote there.
-type PastMessage struct {
+// ImportedMessage is a message or note from another help desk.
+type ImportedMessage struct {
 	// Key is its id within the conversation; required, at most 200 bytes.
 	Key  string
 	Type InteractionType // required
-	// Author is who wrote it. Of a customer's message it is the customer, without a valid address that of the conversation.
+	// Author wrote the message. A customer's message without a valid address is attributed to the conversation's customer.
 	Author      mailaddr.Address
-	UserID      int64              // the member who wrote a user's or a note; 0: Author is no member here, and is shown by name
-	To, Cc, Bcc []mailaddr.Address // of a user's, Bcc of no other; none: it went to the customer
+	UserID      int64              // the member who wrote a reply or note; 0: Author is not a member here and is shown by name
+	To, Cc, Bcc []mailaddr.Address // Bcc only for replies by users; none: it went to the customer
 	Subject     string
-	// HTML is preferred to Text. Of more than [MaxBody] the beginning is shown and the whole is attached.
+	// HTML takes precedence over Text. A body beyond [MaxBody] is shortened, and the full body is attached.
 	HTML, Text    string
-	MessageID     string // without angle brackets; by it later mails find the conversation
+	MessageID     string // without angle brackets; later replies are threaded by it
 	References    []string
 	AutoSubmitted bool
 	At            time.Time // zero or in the future: now
-	Files         []PastFile
+	Files         []ImportedFile
 }
 
-// PastFile is a file of a message.
-type PastFile struct {
+// ImportedFile is a file attached to a message.
+type ImportedFile struct {
 	Filename, ContentType, ContentID string
 	Inline                           bool
 	Open                             func() (io.ReadCloser, error) // required; called once at most
 }
 
-// PastResult is what became of a conversation.
-type PastResult struct {
-	ConversationID int64 // 0: it was deleted here, and does not come back
-	Created        bool  // it was not here
-	Filed, Known   int   // of its messages: those that were filed now, and before
-	Files          int   // of the messages that were filed now
-	Customers      int   // that were made for it: its own, and those who wrote messages
-	Changed        bool  // it was here, and got the status, the assignees and the tags that it has there meanwhile
-	Erased         bool  // it is from before its customer was erased, and does not come back
+// ImportResult reports what happened to a conversation.
+type ImportResult struct {
+	ConversationID int64 // 0: it was deleted here and is not imported again
+	Created        bool  // it did not exist here
+	Filed, Known   int   // number of messages filed now, and earlier
+	Files          int   // attached to the messages filed now
+	Customers      int   // created for it: its customer and other authors
+	Changed        bool  // it existed here and took over the newer status, assignees and tags
+	Erased         bool  // it predates the erasure of its customer and is not imported
 }
 
-// unerased are the customers of whom no address was erased.
-func (s *Service) unerased(ctx context.Context, r Reader, all []PastCustomer) ([]PastCustomer, error) {
+// unerased returns the customers without an erased address.
+func (s *Service) unerased(ctx context.Context, r Reader, all []ImportedCustomer) ([]ImportedCustomer, error) {
 	var emails []string
 	for _, c := range all {
 		emails = append(emails, c.Emails...)
@@ -106,18 +107,18 @@ func (s *Service) unerased(ctx context.Context, r Reader, all []PastCustomer) ([
 	if err != nil || len(erased) == 0 {
 		return all, err
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c PastCustomer) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(c ImportedCustomer) bool {
 		return slices.ContainsFunc(c.Emails, func(email string) bool { return !erased[email].IsZero() })
 	}), nil
 }
 
-// File files conversations in one transaction, so they should be few. source is the help desk they come from, such as
-// "zendesk"; with the keys of a conversation and a message it says which message that is, in whatever mailbox it was filed.
-// A message that was filed before is left alone, and so are all of a conversation that was deleted here, or that is from
-// before its customer was erased, see [Erasure]. Of what an erased customer wrote in conversations of others only the place
-// is filed. A conversation that is here takes over status, priority, assignees and tags where it was changed there later
+// File imports conversations in one transaction, so pass only a few. source names the help desk they come from, such as
+// "zendesk"; together with the keys of a conversation and a message it identifies that message in any mailbox.
+// Messages that were filed before are skipped, and so are conversations that were deleted here or that
+// predate the erasure of their customer, see [Erasure]. What an erased customer wrote in other conversations is filed without
+// its content. An existing conversation takes over status, priority, assignees and tags if it was changed there later
 // than here.
-func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source string, all []PastConversation) ([]PastResult, error) {
+func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source string, all []ImportedConversation) ([]ImportResult, error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
 		return nil, err
@@ -153,7 +154,7 @@ func (m *MoveIn) File(ctx context.Context, accountID, mailboxID int64, source st
 	return p.results, nil
 }
 
-func checkPast(source string, all []PastConversation) error {
+func checkPast(source string, all []ImportedConversation) error {
 	var problems fault.Collector
 	problems.Check(source != "" && len(source) <= 50, "source", "is required, with at most 50 bytes")
 	for n, c := range all {
@@ -170,21 +171,21 @@ func checkPast(source string, all []PastConversation) error {
 	return problems.Err()
 }
 
-// past is the work of filing some conversations of another help desk.
+// past imports a batch of conversations from another help desk.
 type past struct {
 	svc                  *Service
 	accountID, mailboxID int64
 	source               string
-	conversations        []PastConversation
+	conversations        []ImportedConversation
 	now                  time.Time
-	erased               map[string]time.Time // when addresses were erased, by mailaddr.Key
-	known                map[string]int64     // by identity: the conversation of a message that was filed, 0 if it is gone
+	erased               map[string]time.Time // erasure times of addresses, by mailaddr.Key
+	known                map[string]int64     // conversation of each filed message, by identity; 0 if it was deleted
 	prepared             map[string]preparedPast
 	stored               map[string]bool // keys of files; true: a row names them
-	rehearsal            *rehearsal      // nil: it is no rehearsal
-	results              []PastResult
+	rehearsal            *rehearsal      // nil: not a rehearsal
+	results              []ImportResult
 
-	// Of one run of the transaction:
+	// Reset when the transaction is retried:
 	mailbox   Mailbox
 	users     map[int64]bool
 	teams     map[int64]bool
@@ -195,29 +196,29 @@ type past struct {
 	rows      []*ledger.Mail
 }
 
-// preparedPast is what of a message can be made before the transaction.
+// preparedPast holds what can be prepared for a message before the transaction.
 type preparedPast struct {
 	body  string
 	files []Attachment
 }
 
-// identity is by what a message is known, whatever mailbox it is filed in.
-func (p *past) identity(c PastConversation, m PastMessage) string {
+// identity identifies a message, whatever mailbox it is filed in.
+func (p *past) identity(c ImportedConversation, m ImportedMessage) string {
 	h := sha256.New()
 	for _, part := range []string{"past", p.source, c.Key, m.Key} {
-		_ = binary.Write(h, binary.BigEndian, uint64(len(part))) // a hash takes all
+		_ = binary.Write(h, binary.BigEndian, uint64(len(part))) // writing to a hash never fails
 		_, _ = io.WriteString(h, part)
 	}
 	return string(h.Sum(nil))
 }
 
-// How much one statement of a database has.
+// Limits per database statement.
 const (
-	maxIdentities = 500 // identities, and what is as short
+	maxIdentities = 500 // identities and other short values
 	pastRows      = 20  // rows with bodies
 )
 
-// findKnown looks which messages were filed before.
+// findKnown finds the messages that were filed before.
 func (p *past) findKnown(ctx context.Context, r ledger.Reader) error {
 	p.known = map[string]int64{}
 	var identities [][]byte
@@ -240,7 +241,7 @@ func (p *past) findKnown(ctx context.Context, r ledger.Reader) error {
 	return nil
 }
 
-// findErased looks which addresses were erased, and removes these from the conversations of others.
+// findErased finds the erased addresses and removes them from other customers' conversations.
 func (p *past) findErased(ctx context.Context, r Reader) error {
 	var keys []string
 	for _, c := range p.conversations {
@@ -263,8 +264,8 @@ func (p *past) findErased(ctx context.Context, r Reader) error {
 	return nil
 }
 
-// addressKeys are the keys of the customer and of who wrote and got messages.
-func (c PastConversation) addressKeys() []string {
+// addressKeys returns the address keys of the customer and of all authors and recipients.
+func (c ImportedConversation) addressKeys() []string {
 	keys := []string{mailaddr.Key(plain.Line(c.Customer.Email))}
 	for _, m := range c.Messages {
 		for _, a := range slices.Concat([]mailaddr.Address{m.Author}, m.To, m.Cc, m.Bcc) {
@@ -274,14 +275,14 @@ func (c PastConversation) addressKeys() []string {
 	return keys
 }
 
-// erasedBy reports whether an address was erased after a time. A zero time is before.
+// erasedBy reports whether an address was erased after a time. The zero time counts as before.
 func (p *past) erasedBy(a mailaddr.Address, at time.Time) bool {
 	when, found := p.erased[mailaddr.Key(plain.Line(a.Email))]
 	return found && !at.After(when)
 }
 
-// isErased reports whether a conversation is from before its customer was erased.
-func (p *past) isErased(c PastConversation) bool {
+// isErased reports whether a conversation predates the erasure of its customer.
+func (p *past) isErased(c ImportedConversation) bool {
 	began := c.CreatedAt
 	for _, m := range c.Messages {
 		if !m.At.IsZero() && (began.IsZero() || m.At.Before(began)) {
@@ -291,11 +292,11 @@ func (p *past) isErased(c PastConversation) bool {
 	return p.erasedBy(c.Customer, began)
 }
 
-// strip removes erased addresses from a message in another's conversation, and all of it if one of them wrote it.
-func (p *past) strip(m *PastMessage) {
+// strip removes erased addresses from a message in another customer's conversation, and its content if one of them wrote it.
+func (p *past) strip(m *ImportedMessage) {
 	is := func(a mailaddr.Address) bool { return p.erasedBy(a, m.At) }
 	if is(m.Author) {
-		*m = PastMessage{Key: m.Key, Type: m.Type, Author: erasedCustomer, HTML: erasedBody, AutoSubmitted: true, At: m.At}
+		*m = ImportedMessage{Key: m.Key, Type: m.Type, Author: erasedCustomer, HTML: erasedBody, AutoSubmitted: true, At: m.At}
 		return
 	}
 	for _, list := range []*[]mailaddr.Address{&m.To, &m.Cc, &m.Bcc} {
@@ -303,8 +304,8 @@ func (p *past) strip(m *PastMessage) {
 	}
 }
 
-// here finds the conversation that the messages which were filed are in: known says that there are any.
-func (p *past) here(c PastConversation) (id int64, known bool) {
+// here finds the conversation of the messages that were filed before; known reports whether there are any.
+func (p *past) here(c ImportedConversation) (id int64, known bool) {
 	for _, m := range c.Messages {
 		if in, ok := p.known[p.identity(c, m)]; ok {
 			id, known = cmp.Or(id, in), true
@@ -338,7 +339,7 @@ func (p *past) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast, error) {
+func (p *past) prepareMessage(ctx context.Context, m ImportedMessage) (preparedPast, error) {
 	files := slices.Clone(m.Files)
 	parts := make([]message.Part, len(files))
 	for n, file := range files {
@@ -350,7 +351,7 @@ func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast,
 		files[n].ContentID = f.mail.Attachments[n].ContentID
 	}
 	for _, whole := range f.mail.Attachments[len(files):] {
-		files = append(files, PastFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
+		files = append(files, ImportedFile{Filename: whole.Filename, ContentType: whole.ContentType, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(whole.Body)), nil
 		}})
 	}
@@ -365,17 +366,17 @@ func (p *past) prepareMessage(ctx context.Context, m PastMessage) (preparedPast,
 	return one, nil
 }
 
-func (p *past) putFile(ctx context.Context, n int, f PastFile) (Attachment, error) {
+func (p *past) putFile(ctx context.Context, n int, f ImportedFile) (Attachment, error) {
 	content, err := f.Open()
 	if err != nil {
 		return Attachment{}, err
 	}
-	defer func() { _ = content.Close() }() // it is only read
+	defer func() { _ = content.Close() }() // opened for reading only
 	if p.rehearsal != nil {
 		return Attachment{}, nil
 	}
 	buffered := bufio.NewReaderSize(content, filetype.HeadSize)
-	head, _ := buffered.Peek(filetype.HeadSize) // an error is met again when the file is stored
+	head, _ := buffered.Peek(filetype.HeadSize) // storing the file meets the same error again
 	kind := filetype.TrueImage(plain.Cut(plain.Line(f.ContentType), 200), head)
 	key, counted := fileKey(p.accountID), &countingReader{Reader: buffered}
 	p.stored[key] = false
@@ -401,7 +402,7 @@ func (r *countingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// discard removes the files that no row came to name.
+// discard removes stored files that no row refers to.
 func (p *past) discard(ctx context.Context, err error) {
 	var unnamed []string
 	for key, named := range p.stored {
@@ -412,13 +413,13 @@ func (p *past) discard(ctx context.Context, err error) {
 	p.svc.discard(ctx, err, unnamed...)
 }
 
-// fileAll is the transaction.
+// fileAll runs the transaction.
 func (p *past) fileAll(ctx context.Context, tx Tx) error {
 	p.results, p.rows, p.index, p.customers, p.made = nil, nil, indexing{}, map[string]Customer{}, 0
 	for key := range p.stored {
 		p.stored[key] = false
 	}
-	if err := tx.LockAccount(ctx); err != nil { // two that file the same do it one after the other
+	if err := tx.LockAccount(ctx); err != nil { // concurrent imports of the same data take turns
 		return err
 	}
 	if err := p.findKnown(ctx, tx); err != nil {
@@ -455,7 +456,7 @@ func (p *past) fileAll(ctx context.Context, tx Tx) error {
 	})
 }
 
-// load reads what the conversations name: the mailbox, members and teams.
+// load reads the mailbox, members and teams that the conversations refer to.
 func (p *past) load(ctx context.Context, r Reader) error {
 	var err error
 	if p.mailbox, err = r.Mailboxes().Get(ctx, p.mailboxID); err != nil {
@@ -472,7 +473,7 @@ func (p *past) load(ctx context.Context, r Reader) error {
 	if err != nil {
 		return err
 	}
-	teams, err := r.Teams().ByIDs(ctx, sortedSet(teamIDs))
+	teams, err := teamNoun().Reader(r).ByIDs(ctx, sortedSet(teamIDs))
 	if err != nil {
 		return err
 	}
@@ -486,13 +487,13 @@ func (p *past) load(ctx context.Context, r Reader) error {
 	return nil
 }
 
-// loadTags finds all tags, and makes those that are new.
+// loadTags finds all tags and creates the missing ones.
 func (p *past) loadTags(ctx context.Context, tx Tx) error {
 	p.tags = map[string]int64{}
-	if !slices.ContainsFunc(p.conversations, func(c PastConversation) bool { return len(c.Tags) > 0 }) {
+	if !slices.ContainsFunc(p.conversations, func(c ImportedConversation) bool { return len(c.Tags) > 0 }) {
 		return nil
 	}
-	if err := eachRow(ctx, tx.Reader().Tags(), func(t Tag) int64 {
+	if err := eachRow(ctx, tagNoun().Reader(tx.Reader()), func(t Tag) int64 {
 		p.tags[t.Key] = t.ID
 		return t.ID
 	}); err != nil {
@@ -502,9 +503,9 @@ func (p *past) loadTags(ctx context.Context, tx Tx) error {
 		for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
 			t := Tag{CreatedAt: p.now, UpdatedAt: p.now}
 			if err := t.apply(TagInput{Name: plain.Cut(plain.Line(name), 100)}); err != nil || p.tags[t.Key] != 0 {
-				continue // one without a name is none
+				continue // a tag needs a name
 			}
-			if err := tx.Tags().Insert(ctx, &t); err != nil {
+			if err := tagNoun().Rows(tx).Insert(ctx, &t); err != nil {
 				return err
 			}
 			p.tags[t.Key] = t.ID
@@ -516,7 +517,7 @@ func (p *past) loadTags(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-func (p *past) tagIDs(c PastConversation) []int64 {
+func (p *past) tagIDs(c ImportedConversation) []int64 {
 	var ids []int64
 	for _, name := range c.Tags[:min(len(c.Tags), MaxTags)] {
 		if id := p.tags[tagKey(plain.Cut(plain.Line(name), 100))]; id != 0 {
@@ -526,32 +527,32 @@ func (p *past) tagIDs(c PastConversation) []int64 {
 	return sortedSet(ids)
 }
 
-// pastPlace is where conversations are filed: a transaction, or a rehearsal.
+// pastPlace stores imported conversations: a transaction or a rehearsal.
 type pastPlace interface {
 	customerBook
-	// conversation finds one that is here.
+	// conversation finds an existing conversation.
 	conversation(ctx context.Context, id int64) (Conversation, error)
-	// file stores a conversation with what is new in it, and sets its ID.
+	// file stores a conversation with its new content and sets its ID.
 	file(ctx context.Context, work *pastWork) error
 }
 
-// pastWork is a conversation with what is new in it.
+// pastWork is a conversation with its new content.
 type pastWork struct {
-	in      PastConversation
-	fresh   []PastMessage
-	said    []*Interaction // what these become
+	in      ImportedConversation
+	fresh   []ImportedMessage
+	said    []*Interaction // the new messages as interactions
 	c       Conversation
 	created bool
-	changed bool // it is here, and was changed there later
+	changed bool // it exists here and was changed later in the other help desk
 }
 
-// fileOne files a conversation as far as it is not here.
-func (p *past) fileOne(ctx context.Context, to pastPlace, in PastConversation) (PastResult, error) {
+// fileOne files what is new in a conversation.
+func (p *past) fileOne(ctx context.Context, to pastPlace, in ImportedConversation) (ImportResult, error) {
 	id, known := p.here(in)
 	fresh, before := p.fresh(in)
-	result := PastResult{ConversationID: id, Known: before}
+	result := ImportResult{ConversationID: id, Known: before}
 	if p.isErased(in) {
-		return PastResult{Known: before, Erased: true}, nil
+		return ImportResult{Known: before, Erased: true}, nil
 	}
 	if known && id == 0 {
 		result.Known = before + len(fresh)
@@ -574,16 +575,16 @@ func (p *past) fileOne(ctx context.Context, to pastPlace, in PastConversation) (
 	for _, m := range fresh {
 		p.known[p.identity(in, m)] = work.c.ID
 	}
-	return PastResult{
+	return ImportResult{
 		ConversationID: work.c.ID, Created: work.created, Changed: work.changed, Known: before,
 		Filed: len(fresh), Files: p.files(in, fresh), Customers: p.made - made,
 	}, nil
 }
 
-// open begins a conversation, or finds it and has it take over what it has there.
+// open creates a conversation, or finds it and updates it with its later state in the other help desk.
 func (p *past) open(ctx context.Context, to pastPlace, id int64, work *pastWork) (err error) {
 	if work.created {
-		work.c, err = p.begin(ctx, to, work.in, work.fresh)
+		work.c, err = p.createConversation(ctx, to, work.in, work.fresh)
 		return err
 	}
 	if work.c, err = to.conversation(ctx, id); err != nil {
@@ -595,7 +596,7 @@ func (p *past) open(ctx context.Context, to pastPlace, id int64, work *pastWork)
 	return nil
 }
 
-// pastTx files in a transaction.
+// pastTx files conversations in a transaction.
 type pastTx struct {
 	Tx
 	p *past
@@ -613,11 +614,14 @@ func (t pastTx) file(ctx context.Context, work *pastWork) error {
 		if err := c.insert(ctx, t.Tx); err != nil {
 			return err
 		}
-		t.p.index.begin(c.ID)
+		t.p.index.addConversation(c.ID)
 		if ids := t.p.tagIDs(work.in); len(ids) > 0 {
 			if err := t.SetTags(ctx, []int64{c.ID}, ids); err != nil {
 				return err
 			}
+		}
+		if err := setFields(ctx, t.Tx, FieldOfConversation, []int64{c.ID}, work.in.Fields); err != nil {
+			return err
 		}
 		return t.p.putConversation(ctx, t.Tx, work)
 	}
@@ -638,22 +642,25 @@ func (t pastTx) file(ctx context.Context, work *pastWork) error {
 		if err := t.SetTags(ctx, []int64{c.ID}, t.p.tagIDs(work.in)); err != nil {
 			return err
 		}
+		if err := setFields(ctx, t.Tx, FieldOfConversation, []int64{c.ID}, work.in.Fields); err != nil {
+			return err
+		}
 		c.awaitedIn(work.in.Messages)
 	}
 	return t.Conversations().Update(ctx, c)
 }
 
-// files is how many files messages have.
-func (p *past) files(in PastConversation, said []PastMessage) (n int) {
+// files counts the files of messages.
+func (p *past) files(in ImportedConversation, said []ImportedMessage) (n int) {
 	for _, m := range said {
 		n += len(p.prepared[p.identity(in, m)].files)
 	}
 	return n
 }
 
-// fresh are the messages that were not filed, oldest first. Those that were are counted. Of several with a key the first
-// counts.
-func (p *past) fresh(in PastConversation) (fresh []PastMessage, known int) {
+// fresh returns the messages that were not filed yet, oldest first, and counts the others. Of messages with the same key,
+// the first counts.
+func (p *past) fresh(in ImportedConversation) (fresh []ImportedMessage, known int) {
 	seen := map[string]bool{}
 	for _, m := range in.Messages {
 		identity := p.identity(in, m)
@@ -668,11 +675,11 @@ func (p *past) fresh(in PastConversation) (fresh []PastMessage, known int) {
 		m.At = p.believed(m.At)
 		fresh = append(fresh, m)
 	}
-	slices.SortStableFunc(fresh, func(a, b PastMessage) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(fresh, func(a, b ImportedMessage) int { return a.At.Compare(b.At) })
 	return fresh, known
 }
 
-// believed is a time of the past.
+// believed returns a time that is not in the future.
 func (p *past) believed(at time.Time) time.Time {
 	at = at.UTC().Truncate(time.Microsecond)
 	if at.Year() < 1970 || at.After(p.now) {
@@ -681,8 +688,8 @@ func (p *past) believed(at time.Time) time.Time {
 	return at
 }
 
-// lastChange is when a conversation was changed there; zero: nothing tells.
-func (p *past) lastChange(in PastConversation) time.Time {
+// lastChange returns when the other help desk last changed a conversation; zero: unknown.
+func (p *past) lastChange(in ImportedConversation) time.Time {
 	times := []time.Time{in.UpdatedAt}
 	for _, m := range in.Messages {
 		times = append(times, m.At)
@@ -696,8 +703,8 @@ func (p *past) lastChange(in PastConversation) time.Time {
 	return last
 }
 
-// takeOver gives a conversation what it has there.
-func (p *past) takeOver(c *Conversation, in PastConversation) {
+// takeOver updates a conversation with its state in the other help desk.
+func (p *past) takeOver(c *Conversation, in ImportedConversation) {
 	c.Status, c.Priority = cmp.Or(in.Status, StatusPosted), cmp.Or(in.Priority, PriorityNormal)
 	c.UserID, c.TeamID, c.SpamAt, c.SnoozedUntil = 0, 0, time.Time{}, time.Time{}
 	if p.users[in.UserID] {
@@ -714,10 +721,10 @@ func (p *past) takeOver(c *Conversation, in PastConversation) {
 	}
 }
 
-// awaitedIn finds out since when the customer waits for an answer.
-func (c *Conversation) awaitedIn(said []PastMessage) {
+// awaitedIn returns since when the customer has been waiting for a reply.
+func (c *Conversation) awaitedIn(said []ImportedMessage) {
 	said = slices.Clone(said)
-	slices.SortStableFunc(said, func(a, b PastMessage) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(said, func(a, b ImportedMessage) int { return a.At.Compare(b.At) })
 	c.AwaitingSince = time.Time{}
 	for _, m := range said {
 		switch {
@@ -732,8 +739,8 @@ func (c *Conversation) awaitedIn(said []PastMessage) {
 	}
 }
 
-// begin is what a conversation begins with.
-func (p *past) begin(ctx context.Context, book customerBook, in PastConversation, fresh []PastMessage) (Conversation, error) {
+// createConversation returns a new conversation with its initial state.
+func (p *past) createConversation(ctx context.Context, book customerBook, in ImportedConversation, fresh []ImportedMessage) (Conversation, error) {
 	customer, email, err := p.ensureCustomer(ctx, book, in.Customer)
 	if err != nil {
 		return Conversation{}, err
@@ -757,7 +764,7 @@ func (p *past) begin(ctx context.Context, book customerBook, in PastConversation
 	return c, nil
 }
 
-// ensureCustomer finds or makes the customer of an address.
+// ensureCustomer finds or creates the customer with an address.
 func (p *past) ensureCustomer(ctx context.Context, book customerBook, a mailaddr.Address) (Customer, CustomerEmail, error) {
 	if a.Email = plain.Line(a.Email); !mailaddr.Valid(a.Email) {
 		a = unknownSender
@@ -777,13 +784,13 @@ func (p *past) ensureCustomer(ctx context.Context, book customerBook, a mailaddr
 	return c, c.emailByKey(key), nil
 }
 
-// putConversation files messages in their conversation, with files, terms, who takes part by them, and what they are known by.
+// putConversation files messages in their conversation, with files, search terms, participants and identities.
 func (p *past) putConversation(ctx context.Context, tx Tx, work *pastWork) error {
 	c, in, fresh, said, takes := &work.c, work.in, work.fresh, work.said, []string{}
 	if !Unreachable(c.CustomerEmail) {
 		takes = append(takes, mailaddr.Key(c.CustomerEmail))
 	}
-	starter := slices.IndexFunc(fresh, func(m PastMessage) bool { return m.Type != TypeNote })
+	starter := slices.IndexFunc(fresh, func(m ImportedMessage) bool { return m.Type != TypeNote })
 	for n, i := range said {
 		i.ConversationID, i.IsStarter = c.ID, n == starter && n == 0
 		if i.Type != TypeNote {
@@ -822,8 +829,8 @@ func (p *past) putConversation(ctx context.Context, tx Tx, work *pastWork) error
 	return nil
 }
 
-// row is what the ledger keeps of a message, so that it is known again.
-func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMessage, identity string) *ledger.Mail {
+// row returns the ledger row by which a message is recognised in later imports.
+func (p *past) row(c Conversation, i Interaction, in ImportedConversation, m ImportedMessage, identity string) *ledger.Mail {
 	return &ledger.Mail{
 		MailboxID: p.mailboxID, Source: p.source, Position: in.Key + "/" + m.Key, State: ledger.Filed, Identity: []byte(identity),
 		MessageID: i.MessageID, Head: cleanHead(ledger.Head{Subject: c.Subject, From: m.Author}),
@@ -831,8 +838,8 @@ func (p *past) row(c Conversation, i Interaction, in PastConversation, m PastMes
 	}
 }
 
-// pastInteraction is what a message becomes. It counts as made when it was written, so that nobody is over a budget of mails by it.
-func (p *past) pastInteraction(ctx context.Context, book customerBook, c Conversation, m PastMessage, body string) (Interaction, error) {
+// pastInteraction converts a message. Its creation time is when it was written, so that it does not use up a mail budget today.
+func (p *past) pastInteraction(ctx context.Context, book customerBook, c Conversation, m ImportedMessage, body string) (Interaction, error) {
 	head := ledger.Incoming{Message: message.Message{MessageID: m.MessageID, References: m.References, From: []mailaddr.Address{m.Author}, To: m.To, Cc: m.Cc, Bcc: m.Bcc, Subject: m.Subject}}
 	cleanIncoming(&head)
 	author := mailaddr.Address{Name: plain.Cut(plain.Line(m.Author.Name), 200), Email: plain.Cut(plain.Line(m.Author.Email), 320)}

@@ -1,9 +1,9 @@
 package helpdesk
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -15,21 +15,21 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// PastPeople are those of an account whom the people of another help desk may be.
-type PastPeople struct {
+// ImportPeople are an account's members and teams, to match with those of another help desk.
+type ImportPeople struct {
 	members map[string]int64 // by mailaddr.Key
 	teams   map[string]int64 // by Key
 }
 
-// Member finds the member with a mail address; 0: there is none.
-func (p PastPeople) Member(email string) int64 { return p.members[mailaddr.Key(email)] }
+// Member returns the member with an email address, or 0.
+func (p ImportPeople) Member(email string) int64 { return p.members[mailaddr.Key(email)] }
 
-// Team finds the team with a name, whatever its case; 0: there is none.
-func (p PastPeople) Team(name string) int64 { return p.teams[tagKey(plain.Line(name))] }
+// Team returns the team with a name, ignoring case, or 0.
+func (p ImportPeople) Team(name string) int64 { return p.teams[tagKey(plain.Line(name))] }
 
 // People returns the members and teams of an account.
-func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error) {
-	p := PastPeople{members: map[string]int64{}, teams: map[string]int64{}}
+func (m *MoveIn) People(ctx context.Context, accountID int64) (ImportPeople, error) {
+	p := ImportPeople{members: map[string]int64{}, teams: map[string]int64{}}
 	r, err := m.desk(accountID).Read(moveIn)
 	if err != nil {
 		return p, err
@@ -50,32 +50,46 @@ func (m *MoveIn) People(ctx context.Context, accountID int64) (PastPeople, error
 			p.members[mailaddr.Key(u.Email)] = u.ID
 		}
 	}
-	err = eachRow(ctx, r.Teams(), func(t Team) int64 {
+	err = eachRow(ctx, teamNoun().Reader(r), func(t Team) int64 {
 		p.teams[t.Key] = t.ID
 		return t.ID
 	})
 	return p, err
 }
 
-// PastCustomer is a customer of another help desk.
-type PastCustomer struct {
+// ImportedCustomer is a customer from another help desk.
+type ImportedCustomer struct {
 	Name             string
-	Emails           []string // those that are valid count; without any it is left out
-	Company, Note    string
+	Emails           []string // invalid ones are ignored; a customer without a valid one is skipped
+	Company          ImportedCompany
+	Note             string
 	Phones, Websites []string
+	Fields           FieldTexts // of fields of [MoveIn.Field]; a customer keeps those that it has already
 }
 
-// PastCustomers is what became of customers.
-type PastCustomers struct {
-	Created, Changed []int64 // ids of those that were made, and of those that got what they lacked
-	Erased           int     // were left out: an address of theirs was erased
+// ImportedCompany is the company of a customer of another help desk. The zero value is none.
+type ImportedCompany struct {
+	Name string
+	// Domains are of mail addresses. Those that are none, are a public mail provider's or another company's are left out.
+	Domains    []string
+	Note       string
+	ExternalID string
 }
 
-// Customers makes customers, and gives those that are here what they lack, in one transaction, so they should be few. One
-// that has any of the addresses is that customer; what a customer has here is never changed. What is too long is cut, and
-// what is too much is left out: see [MaxEmails]. Customers of whom an address was erased are left out, see [Erasure].
-func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCustomer) (PastCustomers, error) {
-	var done PastCustomers
+// ImportedCustomers reports what happened to customers.
+type ImportedCustomers struct {
+	Created, Changed []int64 // ids of the customers created, and of those completed
+	Erased           int     // skipped because one of their addresses was erased
+}
+
+// Customers creates or completes customers and their companies. A company is created if there is none with the external id, or
+// else the name, and completed otherwise. A customer with a company, or with the text of another one, keeps it.
+//
+// Customers creates customers and completes existing ones, in one transaction, so pass only a few. A customer
+// with any of the addresses counts as the same; existing data is never changed. Long values are cut, and
+// values beyond the limits are dropped, see [MaxEmails]. Customers with an erased address are skipped, see [Erasure].
+func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []ImportedCustomer) (ImportedCustomers, error) {
+	var done ImportedCustomers
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
 		return done, err
@@ -86,14 +100,17 @@ func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCusto
 		if err != nil {
 			return done, err
 		}
-		done, _, err = m.svc.fillCustomers(ctx, rehearsed{m.rehearsal, r}, r, all, now)
+		done, _, err = m.svc.fillCustomers(ctx, accountID, rehearsed{m.rehearsal, r}, r, all, now)
 		return done, err
 	}
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
 			var written []Customer
 			var err error
-			if done, written, err = m.svc.fillCustomers(ctx, tx, tx.Reader(), all, now); err != nil {
+			if done, written, err = m.svc.fillCustomers(ctx, accountID, tx, tx.Reader(), all, now); err != nil {
+				return err
+			}
+			if err := m.svc.fillFields(ctx, tx, all); err != nil {
 				return err
 			}
 			for _, c := range written {
@@ -103,21 +120,22 @@ func (m *MoveIn) Customers(ctx context.Context, accountID int64, all []PastCusto
 			}
 			return nil
 		})
-	}, UniqueCustomerEmail)
+	}, UniqueCustomerEmail, UniqueCompanyKey)
 	if err != nil {
-		return PastCustomers{}, err
+		return ImportedCustomers{}, err
 	}
 	return done, nil
 }
 
-// fillCustomers makes customers and gives them what they lack, and returns those that it wrote.
-func (s *Service) fillCustomers(ctx context.Context, book customerBook, r Reader, all []PastCustomer, now time.Time) (done PastCustomers, written []Customer, err error) {
+// fillCustomers creates or completes customers and returns those that it wrote.
+func (s *Service) fillCustomers(ctx context.Context, accountID int64, book customerBook, r Reader, all []ImportedCustomer, now time.Time) (done ImportedCustomers, written []Customer, err error) {
 	kept, err := s.unerased(ctx, r, all)
 	if err != nil {
 		return done, nil, err
 	}
 	done.Erased = len(all) - len(kept)
-	at := map[int64]int{} // where a customer is in written
+	at := map[int64]int{} // index of a customer in written
+	companies := importedCompanies{s: s, account: accountID, now: now, known: map[string]Company{}}
 	for _, in := range kept {
 		c, err := in.find(ctx, book)
 		if err != nil {
@@ -125,6 +143,9 @@ func (s *Service) fillCustomers(ctx context.Context, book customerBook, r Reader
 		}
 		old := c.copy()
 		if err := in.fill(ctx, book, &c); err != nil {
+			return done, nil, err
+		}
+		if err := companies.join(ctx, book, in.Company, &c); err != nil {
 			return done, nil, err
 		}
 		n, again := at[c.ID]
@@ -154,14 +175,125 @@ func (s *Service) fillCustomers(ctx context.Context, book customerBook, r Reader
 	return done, written, nil
 }
 
+// fillFields sets fields that the customers lack.
+func (s *Service) fillFields(ctx context.Context, tx Tx, all []ImportedCustomer) error {
+	all, err := s.unerased(ctx, tx.Reader(), all)
+	if err != nil {
+		return err
+	}
+	for _, in := range all {
+		if len(in.Fields) == 0 {
+			continue
+		}
+		c, err := in.find(ctx, tx)
+		if err != nil || c.ID == 0 {
+			return err
+		}
+		set, err := readFields(ctx, tx.Reader(), FieldOfCustomer, []int64{c.ID})
+		if err != nil {
+			return err
+		}
+		lacks := FieldTexts{}
+		for key, texts := range in.Fields {
+			if len(set.Values[c.ID][key]) == 0 {
+				lacks[key] = texts
+			}
+		}
+		if err := setFields(ctx, tx, FieldOfCustomer, []int64{c.ID}, lacks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Field returns the field for one of another help desk: the one with the same label or key that has the type, or else a new
+// one. It adds the options that it lacks. An account that has the most fields already gets no further one: ID is then 0. In a
+// rehearsal, nothing is stored and the ID of a new field is negative.
+func (m *MoveIn) Field(ctx context.Context, accountID int64, in FieldInput) (Field, error) {
+	begin, err := m.desk(accountID).Write(moveIn)
+	if err != nil {
+		return Field{}, err
+	}
+	now := m.svc.now()
+	made := Field{CreatedAt: now, UpdatedAt: now}
+	in.Key = ""
+	if err := made.apply(in); err != nil {
+		return Field{}, err
+	}
+	if m.rehearsal != nil {
+		r, err := m.desk(accountID).Read(moveIn)
+		if err != nil {
+			return Field{}, err
+		}
+		f, exists, err := made.counterpart(ctx, r)
+		if err == nil && !exists && f.Key != "" {
+			f.ID = m.rehearsal.newID()
+		}
+		return f, err
+	}
+	var f Field
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		var exists bool
+		var err error
+		if f, exists, err = made.counterpart(ctx, tx.Reader()); err != nil || f.Key == "" {
+			return err
+		}
+		kind := "field.created"
+		if !exists {
+			err = fieldNoun().Rows(tx).Insert(ctx, &f)
+		} else if f.UpdatedAt.Equal(now) {
+			kind, err = "field.updated", fieldNoun().Rows(tx).Update(ctx, &f)
+		} else {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return tx.Emit(ctx, storage.Event{Type: kind, Subject: f.ID, Data: eventData(f.ID), Time: now})
+	})
+	return f, err
+}
+
+// counterpart returns the field that corresponds to f, with the options of both, and whether it exists. Without a Key, there
+// can be none.
+func (f Field) counterpart(ctx context.Context, r Reader) (found Field, exists bool, err error) {
+	all, err := fieldsOf(ctx, r, f.AppliesTo)
+	if err != nil {
+		return Field{}, false, err
+	}
+	for _, same := range []func(Field) bool{
+		func(o Field) bool { return plain.Key(o.Label) == plain.Key(f.Label) }, func(o Field) bool { return o.Key == f.Key },
+	} {
+		if i := slices.IndexFunc(all, func(o Field) bool { return o.Type == f.Type && same(o) }); i >= 0 {
+			found = all[i]
+			for _, o := range f.Options {
+				if _, has := found.option(o.Value); !has && len(found.Options) < MaxFieldOptions {
+					found.Options, found.UpdatedAt = append(slices.Clone(found.Options), o), f.UpdatedAt
+				}
+			}
+			return found, true, nil
+		}
+	}
+	if len(all) >= MaxFields {
+		return Field{}, false, nil
+	}
+	base := f.Key
+	for n := 2; ; n++ {
+		if _, taken := byKey(all, f.Key); !taken {
+			return f, false, nil
+		}
+		f.Key = fmt.Sprintf("%s_%d", plain.Cut(base, 35), n)
+	}
+}
+
 // differs reports whether something was added to a customer.
 func (c Customer) differs(filled Customer) bool {
-	return c.FirstName != filled.FirstName || c.LastName != filled.LastName || c.Company != filled.Company || c.Note != filled.Note ||
+	return c.FirstName != filled.FirstName || c.LastName != filled.LastName || c.Company != filled.Company || c.CompanyID != filled.CompanyID || c.Note != filled.Note || c.ExternalID != filled.ExternalID ||
 		len(c.Emails) != len(filled.Emails) || len(c.Phones) != len(filled.Phones) || len(c.Websites) != len(filled.Websites)
 }
 
-// find is the customer who has one of the addresses; the zero value: nobody has.
-func (in PastCustomer) find(ctx context.Context, book customerBook) (Customer, error) {
+// find returns the customer with one of the addresses, or the zero value.
+func (in ImportedCustomer) find(ctx context.Context, book customerBook) (Customer, error) {
 	for _, email := range in.Emails {
 		if email = plain.Line(email); !mailaddr.Valid(email) {
 			continue
@@ -173,13 +305,12 @@ func (in PastCustomer) find(ctx context.Context, book customerBook) (Customer, e
 	return Customer{}, nil
 }
 
-// fill gives a customer what is lacking.
-func (in PastCustomer) fill(ctx context.Context, book customerBook, c *Customer) error {
+// fill adds what a customer lacks.
+func (in ImportedCustomer) fill(ctx context.Context, book customerBook, c *Customer) error {
 	if c.FirstName+c.LastName == "" {
 		first, last, _ := strings.Cut(plain.Line(in.Name), " ")
 		c.FirstName, c.LastName = plain.Cut(first, 100), plain.Cut(strings.TrimSpace(last), 100)
 	}
-	c.Company = cmp.Or(c.Company, plain.Cut(plain.Line(in.Company), 200))
 	if note := plain.Lines(in.Note); note != "" && !strings.Contains(c.Note, note) {
 		whole := strings.TrimSpace(c.Note + "\n\n" + note)
 		if plain.Cut(whole, MaxNote) == whole || c.Note == "" {
@@ -215,20 +346,56 @@ func (in PastCustomer) fill(ctx context.Context, book customerBook, c *Customer)
 	return nil
 }
 
-// Replies makes saved replies that all members see, in one transaction. One whose name is taken by such a one is left out.
-// It returns which were made. What [SavedReplyInput] does not allow is an Invalid fault.
+// Tags returns the ids of tags by their names, and creates those that there are not. A rehearsal returns an id
+// that is no tag's.
+func (m *MoveIn) Tags(ctx context.Context, accountID int64, names []string) ([]int64, error) {
+	begin, err := m.desk(accountID).Write(moveIn)
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	if m.rehearsal != nil {
+		return []int64{math.MaxInt64}, nil
+	}
+	var ids []int64
+	err = retryUnique(func() error {
+		return begin(ctx, func(ctx context.Context, tx Tx) error {
+			p := &past{now: m.svc.now(), conversations: []ImportedConversation{{Tags: names}}}
+			if err := p.loadTags(ctx, tx); err != nil {
+				return err
+			}
+			ids = p.tagIDs(p.conversations[0])
+			return nil
+		})
+	}, UniqueTag)
+	return ids, err
+}
+
+// Replies creates saved replies that all members see, in one transaction. Replies whose names are taken are skipped.
+// It returns which were created. Input that [SavedReplyInput] does not allow is an Invalid fault.
 func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyInput) (created []bool, err error) {
 	begin, err := m.desk(accountID).Write(moveIn)
 	if err != nil {
 		return nil, err
 	}
 	now := m.svc.now()
+	var places []Placeholder
+	for _, name := range ReplyPlaceholders() {
+		places = append(places, Placeholder{Name: name})
+	}
+	r, err := m.desk(accountID).Read(moveIn)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := allFields(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	replies := make([]SavedReply, len(all))
 	var problems fault.Collector
 	for n, in := range all {
 		in.Shared = storage.Some(true)
 		replies[n] = SavedReply{CreatedAt: now, UpdatedAt: now}
-		if err := replies[n].apply(&Desk{svc: m.svc}, in); err != nil {
+		if err := replies[n].apply(&desk{svc: m.svc}, in, places, fields); err != nil {
 			problems.Add(fmt.Sprintf("replies[%d]", n), err.Error())
 		}
 	}
@@ -236,10 +403,6 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 		return nil, err
 	}
 	if m.rehearsal != nil {
-		r, err := m.desk(accountID).Read(moveIn)
-		if err != nil {
-			return nil, err
-		}
 		return m.rehearsal.takeReplies(ctx, r, replies)
 	}
 	err = retryUnique(func() error {
@@ -253,7 +416,7 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 				if !created[n] {
 					continue
 				}
-				if err := tx.SavedReplies().Insert(ctx, &r); err != nil {
+				if err := savedReplyNoun().Rows(tx).Insert(ctx, &r); err != nil {
 					return err
 				}
 				if err := tx.Emit(ctx, storage.Event{Type: "saved_reply.created", Subject: r.ID, Data: eventData(r.ID), Time: now}); err != nil {
@@ -266,7 +429,7 @@ func (m *MoveIn) Replies(ctx context.Context, accountID int64, all []SavedReplyI
 	return created, err
 }
 
-// newReplies says which of saved replies have names that are not taken, and takes these.
+// newReplies reports which saved replies have free names, and reserves those names.
 func newReplies(names map[string]bool, replies []SavedReply) []bool {
 	fresh := make([]bool, len(replies))
 	for n, r := range replies {
@@ -275,11 +438,11 @@ func newReplies(names map[string]bool, replies []SavedReply) []bool {
 	return fresh
 }
 
-// sharedReplies are the keys of all saved replies that all members see.
+// sharedReplies returns the name keys of all shared saved replies.
 func sharedReplies(ctx context.Context, r Reader) (map[string]bool, error) {
 	names, seek := map[string]bool{}, storage.Seek{Limit: 200}
 	for {
-		batch, err := r.SavedReplies().List(ctx, SavedReplyFilter{UserIDs: []int64{0}}, seek)
+		batch, err := savedReplyNoun().Reader(r).List(ctx, SavedReplyFilter{UserIDs: []int64{0}}, seek)
 		if err != nil {
 			return nil, err
 		}

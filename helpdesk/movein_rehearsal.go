@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Rehearsal returns a handle whose File, Customers and Replies return what they would, called one after the other, and
-// change nothing. It remembers what it would have made, so it is for one import. Ids of what it would have made are
+// Rehearsal returns a handle for a dry run: File, Customers and Replies return what a real import would return but
+// change nothing. It remembers what it would have created, so use one per import. The ids of such objects are
 // negative.
 func (m *MoveIn) Rehearsal() *MoveIn {
 	r := *m
@@ -14,32 +14,32 @@ func (m *MoveIn) Rehearsal() *MoveIn {
 	return &r
 }
 
-// customerBook is where customers are found and made: a transaction, or a rehearsal.
+// customerBook finds and creates customers, in a transaction or a rehearsal.
 type customerBook interface {
 	CustomerByEmail(ctx context.Context, key string) (Customer, error)
 	InsertCustomer(ctx context.Context, c *Customer) error
 	UpdateCustomer(ctx context.Context, c *Customer) error
 }
 
-// rehearsal is what an import would have made so far.
+// rehearsal records what an import would have created so far.
 type rehearsal struct {
 	lastID    int64
-	customers map[string]Customer // by mailaddr.Key: those made or changed
-	updated   map[int64]time.Time // UpdatedAt of conversations made or changed
+	customers map[string]Customer // created or changed, by mailaddr.Key
+	updated   map[int64]time.Time // UpdatedAt of the conversations created or changed
 	messages  map[messageKey]int64
-	replies   map[string]bool // keys of the names that are taken; nil: nobody asked yet
+	replies   map[string]bool // keys of the taken names; nil: not loaded yet
 }
 
-// messageKey is the beginning of the identity of a message, a hash: there may be millions.
+// messageKey is a prefix of a message's identity hash, kept short because there may be millions.
 type messageKey [16]byte
 
-// newID is the id of something that is not made.
+// newID returns an id for something that is not stored.
 func (h *rehearsal) newID() int64 {
 	h.lastID--
 	return h.lastID
 }
 
-// recall adds the messages that would have been filed to those that were.
+// recall adds the messages that the rehearsal filed to those stored.
 func (h *rehearsal) recall(identities [][]byte, known map[string]int64) {
 	if h == nil {
 		return
@@ -51,7 +51,7 @@ func (h *rehearsal) recall(identities [][]byte, known map[string]int64) {
 	}
 }
 
-// takeReplies says which saved replies would be made.
+// takeReplies reports which saved replies would be created.
 func (h *rehearsal) takeReplies(ctx context.Context, r Reader, replies []SavedReply) ([]bool, error) {
 	if h.replies == nil {
 		names, err := sharedReplies(ctx, r)
@@ -63,8 +63,8 @@ func (h *rehearsal) takeReplies(ctx context.Context, r Reader, replies []SavedRe
 	return newReplies(h.replies, replies), nil
 }
 
-// rehearse returns what filing would.
-func (p *past) rehearse(ctx context.Context, r Reader) ([]PastResult, error) {
+// rehearse returns the result that filing would have.
+func (p *past) rehearse(ctx context.Context, r Reader) ([]ImportResult, error) {
 	p.customers = map[string]Customer{}
 	if err := p.load(ctx, r); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (p *past) rehearse(ctx context.Context, r Reader) ([]PastResult, error) {
 	return p.results, nil
 }
 
-// rehearsed is what is stored, and what would be.
+// rehearsed combines what is stored with what the rehearsal would have stored.
 type rehearsed struct {
 	*rehearsal
 	r Reader

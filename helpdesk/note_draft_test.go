@@ -18,11 +18,11 @@ func TestNoteDraft(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	other := b.member(identity.RoleAgent)
-	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{
+	draft := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{
 		Type: helpdesk.TypeNote, Status: helpdesk.StatusDraft, Body: "Look, @" + b.emailOf(other),
 	}))(t)
 	b.clock.Add(time.Minute)
-	must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some(draft.Body + " please.")}))(t)
+	must(b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some(draft.Body + " please.")}))(t)
 	want := []helpdesk.NotificationKind{helpdesk.NotifyUnassigned} // of the customer's mail
 	if diff := cmp.Diff(want, b.told(other)); diff != "" {
 		t.Error(diff)
@@ -32,14 +32,14 @@ func TestNoteDraft(t *testing.T) {
 	b.receive(m)
 	want = b.told(other)
 	b.clock.Add(time.Minute)
-	noted := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	noted := must(b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	if all := b.interactions(id); all[len(all)-1].ID != noted.ID || noted.Status != helpdesk.StatusPosted {
 		t.Errorf("the note is %+v, and not the last of the conversation", noted)
 	}
 	if diff := cmp.Diff(append([]helpdesk.NotificationKind{helpdesk.NotifyMentioned}, want...), b.told(other)); diff != "" {
 		t.Error(diff)
 	}
-	_, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)})
+	_, err := b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)})
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("the note became a draft again: %v", err)
 	}
@@ -50,13 +50,13 @@ func TestReplyIsPlacedWhenPosted(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}))(t)
+	draft := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Soon."}))(t)
 	b.clock.Add(time.Minute)
 	m := opening()
 	m.MessageID, m.References = "2@example.com", []string{"1@example.com"}
 	b.receive(m)
 	b.clock.Add(time.Minute)
-	sent := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	sent := must(b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	all := b.interactions(id)
 	if last := all[len(all)-1]; last.ID != sent.ID || !last.At.Equal(sent.PostedAt) {
 		t.Errorf("the last message is %d at %v, want the answer %d at %v", last.ID, last.At, sent.ID, sent.PostedAt)
@@ -70,22 +70,22 @@ func TestNoteDraftOfCollaborator(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	guest, other := b.member(identity.RoleCollaborator), b.member(identity.RoleCollaborator)
 	draft := helpdesk.InteractionInput{Type: helpdesk.TypeNote, Status: helpdesk.StatusDraft, Body: "Hm."}
-	mine, theirs := must(guest.CreateInteraction(b.ctx, id, draft))(t), must(other.CreateInteraction(b.ctx, id, draft))(t)
+	mine, theirs := must(guest.Interactions().Create(b.ctx, id, draft))(t), must(other.Interactions().Create(b.ctx, id, draft))(t)
 	post := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
 	for name, err := range map[string]error{
-		"another's draft is posted":  second(guest.UpdateInteraction(b.ctx, id, theirs.ID, post)),
-		"another's draft is deleted": guest.DeleteInteraction(b.ctx, id, theirs.ID),
-		"a mail is deleted":          guest.DeleteInteraction(b.ctx, id, b.interactions(id)[0].ID),
+		"another's draft is posted":  second(guest.Interactions().Update(b.ctx, id, theirs.ID, post)),
+		"another's draft is deleted": guest.Interactions().Delete(b.ctx, id, theirs.ID),
+		"a mail is deleted":          guest.Interactions().Delete(b.ctx, id, b.interactions(id)[0].ID),
 	} {
 		if !fault.Is(err, fault.Forbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(guest.UpdateInteraction(b.ctx, id, mine.ID, post))(t)
-	if err := guest.DeleteInteraction(b.ctx, id, mine.ID); !fault.Is(err, fault.Forbidden) {
+	must(guest.Interactions().Update(b.ctx, id, mine.ID, post))(t)
+	if err := guest.Interactions().Delete(b.ctx, id, mine.ID); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("a posted note is deleted: %v", err)
 	}
-	if err := other.DeleteInteraction(b.ctx, id, theirs.ID); err != nil {
+	if err := other.Interactions().Delete(b.ctx, id, theirs.ID); err != nil {
 		t.Error(err)
 	}
 }

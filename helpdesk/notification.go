@@ -22,11 +22,12 @@ const (
 	NotifyMentioned  NotificationKind = "mentioned"  // somebody mentioned the member in a note
 	NotifyFailed     NotificationKind = "failed"     // a reply by the member, or in their conversation, was not delivered
 	NotifyMailbox    NotificationKind = "mailbox"    // a mailbox is no longer fetched
+	NotifyRule       NotificationKind = "rule"       // a rule tells the member about a conversation
 )
 
 // NotificationKinds lists all kinds, in the order in which settings show them.
 func NotificationKinds() []NotificationKind {
-	return []NotificationKind{NotifyAssigned, NotifyUnassigned, NotifyReplied, NotifyMentioned, NotifyFailed, NotifyMailbox}
+	return []NotificationKind{NotifyAssigned, NotifyUnassigned, NotifyReplied, NotifyMentioned, NotifyFailed, NotifyMailbox, NotifyRule}
 }
 
 // NotificationChannel is a way of notifying a member.
@@ -180,8 +181,14 @@ func checkChoices(problems *fault.Collector, all []NotifyChoice) {
 	problems.Check(len(all) <= len(NotificationKinds()), "choices", "lists a kind twice")
 }
 
-// NotifyChoices returns the caller's channels for each kind, with defaults where nothing was chosen.
-func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
+// Notifications are the member's own notifications and the browsers that show them.
+type Notifications struct{ *desk }
+
+// Notifications returns the handle of the member's notifications.
+func (d *Desk) Notifications() Notifications { return Notifications{&d.desk} }
+
+// Choices returns the caller's channels for each kind, with defaults where nothing was chosen.
+func (d Notifications) Choices(ctx context.Context) (NotifyChoices, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
 		return NotifyChoices{}, err
@@ -194,12 +201,12 @@ func (d *Desk) NotifyChoices(ctx context.Context) (NotifyChoices, error) {
 
 // ownRow reads the caller's membership before rows that may not exist yet, because a conditional change needs an existing
 // row to lock.
-func (d *Desk) ownRow(ctx context.Context, rows storage.RowReader[identity.Membership, storage.NoFilter]) error {
+func (d *desk) ownRow(ctx context.Context, rows storage.RowReader[identity.Membership, storage.NoFilter]) error {
 	_, err := rows.Get(ctx, d.membershipID)
 	return err
 }
 
-func (d *Desk) notifyChoices(ctx context.Context, r interface {
+func (d *desk) notifyChoices(ctx context.Context, r interface {
 	NotifyChoices(ctx context.Context, userIDs []int64) ([]NotifyChoices, error)
 }) (NotifyChoices, error) {
 	own := NotifyChoices{UserID: d.userID}
@@ -210,8 +217,8 @@ func (d *Desk) notifyChoices(ctx context.Context, r interface {
 	return own.all(), err
 }
 
-// ChooseNotifications sets the caller's channels for some kinds and leaves others unchanged. It returns all choices.
-func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) (NotifyChoices, error) {
+// Choose sets the caller's channels for some kinds and leaves others unchanged. It returns all choices.
+func (d Notifications) Choose(ctx context.Context, choices []NotifyChoice) (NotifyChoices, error) {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
 		return NotifyChoices{}, err
@@ -239,9 +246,9 @@ func (d *Desk) ChooseNotifications(ctx context.Context, choices []NotifyChoice) 
 	return chosen, err
 }
 
-// Notifications lists the caller's notifications in the desk, newest first, optionally only unread ones. It omits those
+// List lists the caller's notifications in the desk, newest first, optionally only unread ones. It omits those
 // about conversations or mailboxes that the caller no longer reaches. It needs conversations.view.
-func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageRequest) (storage.Page[Notification], error) {
+func (d Notifications) List(ctx context.Context, unread bool, req storage.PageRequest) (storage.Page[Notification], error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return storage.Page[Notification]{}, err
@@ -251,9 +258,9 @@ func (d *Desk) Notifications(ctx context.Context, unread bool, req storage.PageR
 		func(seek storage.Seek) ([]Notification, error) { return r.Notifications().List(ctx, filter, seek) })
 }
 
-// UnreadNotifications counts the caller's unread notifications in the desk, up to [MaxNotificationsCount]. It needs
+// Unread counts the caller's unread notifications in the desk, up to [MaxNotificationsCount]. It needs
 // conversations.view.
-func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
+func (d Notifications) Unread(ctx context.Context) (int, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return 0, err
@@ -266,13 +273,13 @@ func (d *Desk) UnreadNotifications(ctx context.Context) (int, error) {
 }
 
 // unreadNotifications are the caller's unread notifications in the desk.
-func (d *Desk) unreadNotifications() NotificationFilter {
+func (d *desk) unreadNotifications() NotificationFilter {
 	return NotificationFilter{UserID: d.userID, Shown: true, Unread: true}
 }
 
-// BrowserNotifications returns the notifications that the caller's browser shows now, newest first: at most 5 unread ones
+// ForBrowser returns the notifications that the caller's browser shows now, newest first: at most 5 unread ones
 // from the last 5 minutes, with an ID above after. It needs conversations.view.
-func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notification, error) {
+func (d Notifications) ForBrowser(ctx context.Context, after int64) ([]Notification, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
@@ -282,8 +289,8 @@ func (d *Desk) BrowserNotifications(ctx context.Context, after int64) ([]Notific
 	return slices.DeleteFunc(found, func(n Notification) bool { return n.ID <= after || n.CreatedAt.Before(since) }), err
 }
 
-// Notification returns one of the caller's notifications. Another user's is a NotFound fault. It needs conversations.view.
-func (d *Desk) Notification(ctx context.Context, id int64) (Notification, error) {
+// Get returns one of the caller's notifications. Another user's is a NotFound fault. It needs conversations.view.
+func (d Notifications) Get(ctx context.Context, id int64) (Notification, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return Notification{}, err
@@ -298,9 +305,9 @@ func (d *Desk) Notification(ctx context.Context, id int64) (Notification, error)
 	return n, nil
 }
 
-// ReadNotification marks one of the caller's notifications as read. Another user's is a NotFound fault. It needs
+// MarkRead marks one of the caller's notifications as read. Another user's is a NotFound fault. It needs
 // conversations.view.
-func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, error) {
+func (d Notifications) MarkRead(ctx context.Context, id int64) (Notification, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return Notification{}, err
@@ -323,9 +330,9 @@ func (d *Desk) ReadNotification(ctx context.Context, id int64) (Notification, er
 	return n, nil
 }
 
-// ReadNotifications marks the caller's notifications as read: those of a conversation, or all (0), with an ID up to upTo (0:
-// all). Reading a conversation also does so, see [Desk.MarkRead]. It needs conversations.view.
-func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64) error {
+// MarkAllRead marks the caller's notifications as read: those of a conversation, or all (0), with an ID up to upTo (0:
+// all). Reading a conversation also does so, see [Conversations.MarkRead]. It needs conversations.view.
+func (d Notifications) MarkAllRead(ctx context.Context, conversationID, upTo int64) error {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return err
@@ -338,7 +345,7 @@ func (d *Desk) ReadNotifications(ctx context.Context, conversationID, upTo int64
 }
 
 // readNotifications marks the caller's notifications of a conversation as read.
-func (d *Desk) readNotifications(ctx context.Context, tx Tx, conversationID int64) error {
+func (d *desk) readNotifications(ctx context.Context, tx Tx, conversationID int64) error {
 	_, err := tx.MarkNotifications(ctx, NotificationFilter{UserID: d.userID, ConversationID: conversationID, Unread: true}, MarkedRead, d.svc.now())
 	return err
 }

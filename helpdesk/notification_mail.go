@@ -23,21 +23,21 @@ import (
 // and a mail sent twice after an uncertain failure has the same Message-ID.
 
 const (
-	// tellsAnHour limits notification mails to a member per hour. Further notifications wait, and share a mail if there is no
+	// maxMailsPerHour limits notification mails to a member per hour. Further notifications wait, and share a mail if there is no
 	// room for one per conversation.
-	tellsAnHour = 30
-	// tellsAtOnce limits the separate mails for conversations that are due together; more share one mail.
-	tellsAtOnce = 10
-	// tellLife is how long the delivery of a mail is retried.
-	tellLife = 24 * time.Hour
-	// tellInteractions and tellText limit the quoted text in a mail, tellLines the number of conversations.
-	tellInteractions = 10
-	tellText         = 4000
-	tellLines        = 50
+	maxMailsPerHour = 30
+	// maxMailsAtOnce limits the separate mails for conversations that are due together; more share one mail.
+	maxMailsAtOnce = 10
+	// notificationMailLife is how long the delivery of a mail is retried.
+	notificationMailLife = 24 * time.Hour
+	// maxQuotedInteractions and maxQuotedText limit the quoted text in a mail, maxListedConversations the number of conversations.
+	maxQuotedInteractions  = 10
+	maxQuotedText          = 4000
+	maxListedConversations = 50
 )
 
-// tellOrder is the payload of a job of kind [JobTellMail], whose Subject is the member.
-type tellOrder struct {
+// notificationMailOrder is the payload of a job of kind [JobTellMail], whose Subject is the member.
+type notificationMailOrder struct {
 	IDs          []int64   `json:"ids"` // of the notifications, ascending
 	Conversation int64     `json:"conversation,omitempty"`
 	Interactions []int64   `json:"interactions,omitempty"` // to quote, in order
@@ -61,9 +61,9 @@ func mailSoon(accountID int64, rows []Notification) []storage.Job {
 
 // MailNotifications runs a [JobMailNotifications] job: it orders mails of a member's due, unread notifications. Running it
 // again does not mail any of them twice.
-func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob) error {
-	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
-		return s.mailNotifications(ctx, tx, job.AccountID, job.Subject)
+func (j Jobs) MailNotifications(ctx context.Context, job storage.ClaimedJob) error {
+	err := j.svc.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+		return j.svc.mailNotifications(ctx, tx, job.AccountID, job.Subject)
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil // the account was deleted
@@ -73,17 +73,17 @@ func (s *Service) MailNotifications(ctx context.Context, job storage.ClaimedJob)
 
 func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userID int64) error {
 	now := s.now()
-	if ids, _, err := lettersOf(ctx, tx, userID, now); err != nil || len(ids) == 0 {
+	if ids, _, err := dueMailsOf(ctx, tx, userID, now); err != nil || len(ids) == 0 {
 		return err // without the lock, for which everybody who posts would wait
 	}
 	if err := tx.LockAccount(ctx); err != nil { // two jobs of a member must not take the same notifications
 		return err
 	}
-	ids, letters, err := lettersOf(ctx, tx, userID, now)
+	ids, letters, err := dueMailsOf(ctx, tx, userID, now)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	free, again, err := s.mayTell(ctx, tx, userID)
+	free, again, err := s.mailBudget(ctx, tx, userID)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userI
 			UniqueKey: fmt.Sprintf("notifications.mail/%d/%d/%d", accountID, userID, again.UnixMicro()),
 		})
 	}
-	if len(letters) > min(free, tellsAtOnce) {
-		letters = []tellOrder{oneLetter(letters)}
+	if len(letters) > min(free, maxMailsAtOnce) {
+		letters = []notificationMailOrder{combineMails(letters)}
 	}
 	if _, err := tx.MarkNotifications(ctx, NotificationFilter{UserID: userID, IDs: ids}, MarkedMailed, now); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userI
 	var jobs []storage.Job
 	for _, letter := range letters {
 		letter.At = now
-		if letter.Interactions, err = toTell(ctx, tx, letter); err != nil {
+		if letter.Interactions, err = interactionsToQuote(ctx, tx, letter); err != nil {
 			return err
 		}
 		payload, err := json.Marshal(letter)
@@ -111,28 +111,28 @@ func (s *Service) mailNotifications(ctx context.Context, tx Tx, accountID, userI
 		}
 		jobs = append(jobs, storage.Job{Kind: JobTellMail, AccountID: accountID, Subject: userID, Payload: payload, RunAt: now})
 		m := MemberMail{UserID: userID, Key: fmt.Sprintf("told/%d", letter.last()), Outcome: MemberMailTold, CreatedAt: now}
-		if err := tx.MemberMails().Insert(ctx, &m); err != nil {
+		if err := memberMailNoun().Rows(tx).Insert(ctx, &m); err != nil {
 			return err
 		}
 	}
 	return tx.Enqueue(ctx, jobs...)
 }
 
-// lettersOf is dueLetters for the notifications of a member.
-func lettersOf(ctx context.Context, tx Tx, userID int64, now time.Time) (ids []int64, letters []tellOrder, err error) {
+// dueMailsOf is dueMails for the notifications of a member.
+func dueMailsOf(ctx context.Context, tx Tx, userID int64, now time.Time) (ids []int64, letters []notificationMailOrder, err error) {
 	waiting, err := tx.Notifications().List(ctx, NotificationFilter{UserID: userID, ToMail: true}, storage.Seek{Limit: keepNotifications})
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, letters = dueLetters(waiting, now)
+	ids, letters = dueMails(waiting, now)
 	return ids, letters, nil
 }
 
-func (o tellOrder) last() int64 { return o.IDs[len(o.IDs)-1] }
+func (o notificationMailOrder) last() int64 { return o.IDs[len(o.IDs)-1] }
 
-// dueLetters returns a letter for each conversation and each mailbox with a due notification. Read notifications are in no
+// dueMails returns a letter for each conversation and each mailbox with a due notification. Read notifications are in no
 // letter, but in ids as settled.
-func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []tellOrder) {
+func dueMails(waiting []Notification, now time.Time) (ids []int64, letters []notificationMailOrder) {
 	type about struct{ conversation, mailbox int64 }
 	due := map[about]bool{}
 	for _, n := range waiting {
@@ -153,7 +153,7 @@ func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []t
 		i, known := at[of]
 		if !known {
 			i, at[of] = len(letters), len(letters)
-			letters = append(letters, tellOrder{Conversation: n.ConversationID})
+			letters = append(letters, notificationMailOrder{Conversation: n.ConversationID})
 		}
 		letters[i].IDs = append(letters[i].IDs, n.ID)
 		if n.InteractionID != 0 && !slices.Contains(letters[i].Interactions, n.InteractionID) {
@@ -163,9 +163,9 @@ func dueLetters(waiting []Notification, now time.Time) (ids []int64, letters []t
 	return ids, letters
 }
 
-// oneLetter merges all letters into one.
-func oneLetter(letters []tellOrder) tellOrder {
-	one := tellOrder{Many: true}
+// combineMails merges all letters into one.
+func combineMails(letters []notificationMailOrder) notificationMailOrder {
+	one := notificationMailOrder{Many: true}
 	for _, letter := range letters {
 		one.IDs = append(one.IDs, letter.IDs...)
 	}
@@ -173,15 +173,15 @@ func oneLetter(letters []tellOrder) tellOrder {
 	return one
 }
 
-// mayTell returns how many mails may be sent to a member now, and if none, when the next one may. It also removes old
+// mailBudget returns how many mails may be sent to a member now, and if none, when the next one may. It also removes old
 // records.
-func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, again time.Time, err error) {
+func (s *Service) mailBudget(ctx context.Context, tx Tx, userID int64) (free int, again time.Time, err error) {
 	now := s.now()
 	if err := forgetMemberMails(ctx, tx, userID, now); err != nil {
 		return 0, again, err
 	}
-	last, err := tx.MemberMails().List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Desc: true, Limit: 200})
-	free = tellsAnHour
+	last, err := memberMailNoun().Rows(tx).List(ctx, MemberMailFilter{UserID: userID}, storage.Seek{Desc: true, Limit: 200})
+	free = maxMailsPerHour
 	for _, m := range last {
 		if m.Outcome == MemberMailTold && now.Sub(m.CreatedAt) < time.Hour {
 			free, again = free-1, m.CreatedAt.Add(time.Hour)
@@ -190,13 +190,13 @@ func (s *Service) mayTell(ctx context.Context, tx Tx, userID int64) (free int, a
 	return max(0, free), again, err
 }
 
-// toTell returns the interactions to quote in a letter: those of the notifications, or the customer's latest one.
-func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
+// interactionsToQuote returns the interactions to quote in a letter: those of the notifications, or the customer's latest one.
+func interactionsToQuote(ctx context.Context, tx Tx, letter notificationMailOrder) ([]int64, error) {
 	if letter.Conversation == 0 || letter.Many {
 		return nil, nil
 	}
 	if n := len(letter.Interactions); n > 0 {
-		return letter.Interactions[max(0, n-tellInteractions):], nil
+		return letter.Interactions[max(0, n-maxQuotedInteractions):], nil
 	}
 	last, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: letter.Conversation}, storage.Seek{Desc: true, Limit: 20})
 	if err != nil {
@@ -210,14 +210,14 @@ func toTell(ctx context.Context, tx Tx, letter tellOrder) ([]int64, error) {
 	return nil, nil
 }
 
-// tellMail is the state of building a mail of a [JobTellMail] job.
-type tellMail struct {
+// notificationMail is the state of building a mail of a [JobTellMail] job.
+type notificationMail struct {
 	*Service
-	order     tellOrder
+	order     notificationMailOrder
 	links     sending.MailLinks
 	accountID int64
 	user      identity.User
-	desk      *Desk
+	desk      *desk
 	r         Reader // what the member may see
 
 	notifications []Notification // that the member may see, by id
@@ -227,19 +227,20 @@ type tellMail struct {
 	customers     map[int64]Customer
 }
 
-// tellMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no longer see it.
-func (s *Service) tellMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
-	t := &tellMail{Service: s, links: links, accountID: job.AccountID}
+// notificationMail builds the mail of a [JobTellMail] job, unless the member has read everything or may no longer see it.
+func (s *Service) notificationMail(ctx context.Context, r Reader, job storage.ClaimedJob, links sending.MailLinks) (sending.SystemMail, error) {
+	t := &notificationMail{Service: s, links: links, accountID: job.AccountID}
 	if err := json.Unmarshal(job.Payload, &t.order); err != nil {
 		return sending.SystemMail{}, fault.Wrap(fault.Internal, "reading a job", err)
 	}
-	if s.now().Sub(t.order.At) > tellLife {
+	if s.now().Sub(t.order.At) > notificationMailLife {
 		return sending.SystemMail{}, fault.Missing("mail", job.ID)
 	}
-	var err error
-	if t.desk, err = s.Desk(ctx, s.As(job.Subject), job.AccountID); err != nil {
+	opened, err := s.Desk(ctx, s.As(job.Subject), job.AccountID)
+	if err != nil {
 		return sending.SystemMail{}, err
 	}
+	t.desk = &opened.desk
 	if t.user, err = s.memberToMail(ctx, r, job.Subject, ""); err != nil {
 		return sending.SystemMail{}, err
 	}
@@ -277,7 +278,7 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, emai
 	}
 	why, err := s.unmailable(ctx, r, u)
 	if err == nil && why != "" {
-		s.cfg.Logger.WarnContext(ctx, "a member cannot be told by mail", "user_id", userID, "reason", why)
+		s.cfg.Logger.WarnContext(ctx, "a member cannot be notified by mail", "user_id", userID, "reason", why)
 		err = fault.Missing("mail address", userID)
 	}
 	return u, err
@@ -286,14 +287,14 @@ func (s *Service) memberToMail(ctx context.Context, r Reader, userID int64, emai
 // unmailable returns the reason why a member is not mailed; "" if there is none.
 func (s *Service) unmailable(ctx context.Context, r Reader, u identity.User) (string, error) {
 	if _, host, _ := plain.CutLast(u.EmailKey, "@"); !mailaddr.Valid(u.Email) || host == "localhost" {
-		return "the address is none that mail can be sent to", nil
+		return "mail cannot be sent to this address", nil
 	}
-	suppressed, err := r.SuppressionsByKey(ctx, []string{u.EmailKey})
+	suppressed, err := suppressionsOf(ctx, suppressionNoun().Reader(r), []string{u.EmailKey})
 	if err != nil {
 		return "", err
 	}
 	if len(suppressed) > 0 {
-		return "the address is on the list of suppressions", nil
+		return "the address is suppressed", nil
 	}
 	own := false
 	list := func(seek storage.Seek) ([]Mailbox, error) { return r.Mailboxes().List(ctx, storage.NoFilter{}, seek) }
@@ -302,13 +303,13 @@ func (s *Service) unmailable(ctx context.Context, r Reader, u identity.User) (st
 		return nil
 	})
 	if own {
-		return "the address is that of a mailbox", err
+		return "the address belongs to a mailbox", err
 	}
 	return "", err
 }
 
 // read reads the notifications and their subjects, as far as the member may see them.
-func (t *tellMail) read(ctx context.Context, r Reader) error {
+func (t *notificationMail) read(ctx context.Context, r Reader) error {
 	all, err := r.Notifications().ByIDs(ctx, t.order.IDs)
 	if err != nil {
 		return err
@@ -331,7 +332,7 @@ func (t *tellMail) read(ctx context.Context, r Reader) error {
 		_, in := t.conversations[n.ConversationID]
 		if n.ConversationID == 0 {
 			_, in = t.mailboxes[n.MailboxID]
-			in = in && t.desk.Holds(identity.MailboxesUpdate)
+			in = in && t.desk.guard.Allows(identity.MailboxesUpdate)
 		}
 		if in && n.UserID == t.user.ID {
 			t.notifications = append(t.notifications, n)
@@ -341,7 +342,7 @@ func (t *tellMail) read(ctx context.Context, r Reader) error {
 }
 
 // readWhere reads conversations and mailboxes.
-func (t *tellMail) readWhere(ctx context.Context, conversations, boxes []int64) error {
+func (t *notificationMail) readWhere(ctx context.Context, conversations, boxes []int64) error {
 	r, err := t.desk.guard.Read(identity.ConversationsView)
 	if err == nil {
 		_, err = t.desk.guard.Read(identity.InteractionsView)
@@ -372,7 +373,7 @@ func (t *tellMail) readWhere(ctx context.Context, conversations, boxes []int64) 
 }
 
 // readNames reads the names in the mail, besides the conversations' customers.
-func (t *tellMail) readNames(ctx context.Context, users, customers []int64) error {
+func (t *notificationMail) readNames(ctx context.Context, users, customers []int64) error {
 	for id := range t.customers {
 		customers = append(customers, id)
 	}
@@ -396,11 +397,11 @@ func (t *tellMail) readNames(ctx context.Context, users, customers []int64) erro
 	return err
 }
 
-func (t *tellMail) member(id int64) string {
+func (t *notificationMail) member(id int64) string {
 	return cmp.Or(t.users[id].Name, "A colleague")
 }
 
-func (t *tellMail) customer(id int64) string {
+func (t *notificationMail) customer(id int64) string {
 	if name := t.customers[id].Name(); name != "" {
 		return name
 	}
@@ -408,7 +409,7 @@ func (t *tellMail) customer(id int64) string {
 }
 
 // happened describes a notification as a heading and as a sentence, and names the actor.
-func (t *tellMail) happened(n Notification) (short, long, who string) {
+func (t *notificationMail) happened(n Notification) (short, long, who string) {
 	switch n.Kind {
 	case NotifyAssigned:
 		whom := "you"
@@ -422,23 +423,29 @@ func (t *tellMail) happened(n Notification) (short, long, who string) {
 		return "Assigned to " + whom, who + " assigned the conversation to " + whom + ".", who
 	case NotifyUnassigned:
 		who = t.customer(t.conversations[n.ConversationID].CustomerID)
-		return "New", who + " has begun a conversation, which nobody has yet.", who
+		return "New", who + " started a conversation; it is unassigned.", who
 	case NotifyReplied:
 		who = t.customer(t.conversations[n.ConversationID].CustomerID)
-		return "New reply", who + " has replied.", who
+		return "New reply", who + " replied.", who
 	case NotifyMentioned:
 		who = t.member(n.ActorID)
 		return "Mentioned you", who + " mentioned you.", who
 	case NotifyFailed:
-		return "Not delivered", "An answer was not delivered.", ""
+		return "Not delivered", "A reply was not delivered.", ""
+	case NotifyRule:
+		if n.ActorID != 0 { // with a macro
+			who = t.member(n.ActorID)
+			return "For your attention", who + " points you to the conversation.", who
+		}
+		return "For your attention", "A rule of your account points you to the conversation.", ""
 	case NotifyMailbox:
-		return "Mailbox needs attention", "Mail is not fetched from it any more.", ""
+		return "Mailbox needs attention", "Its mail is no longer being fetched.", ""
 	}
-	return "News", "Something has happened.", ""
+	return "Update", "There is new activity.", ""
 }
 
 // ofConversation builds a mail about one conversation, which the member can reply to.
-func (t *tellMail) ofConversation(ctx context.Context) (sending.SystemMail, error) {
+func (t *notificationMail) ofConversation(ctx context.Context) (sending.SystemMail, error) {
 	c := t.conversations[t.notifications[0].ConversationID]
 	m, found := t.mailboxes[c.MailboxID]
 	if !found {
@@ -454,7 +461,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (sending.SystemMail, erro
 	}
 	replyTo, footer := t.mailWork(m, token)
 	if footer == "" {
-		footer = "Answer at the desk: what is answered to this mail does not reach the customer."
+		footer = "Reply in the desk. Replies to this email do not reach the customer."
 	}
 	heading, lead, who := t.summary()
 	subject := cmp.Or(plain.Cut(plain.Line(c.Subject), 200), fmt.Sprintf("Conversation %d", c.Number))
@@ -473,7 +480,7 @@ func (t *tellMail) ofConversation(ctx context.Context) (sending.SystemMail, erro
 }
 
 // summary describes the events, and names the actor if there is only one.
-func (t *tellMail) summary() (heading, lead, who string) {
+func (t *notificationMail) summary() (heading, lead, who string) {
 	var leads []string
 	for i, n := range t.notifications {
 		short, long, one := t.happened(n)
@@ -489,13 +496,13 @@ func (t *tellMail) summary() (heading, lead, who string) {
 }
 
 // foot returns the footer.
-func (t *tellMail) foot(work string) string {
+func (t *notificationMail) foot(work string) string {
 	return "-- \n" + work + "\n\nNotification settings: " + t.links.Notifications(t.accountID)
 }
 
 // said returns the quoted interactions with file names. Members' replies to customers are not quoted, since they may have
 // been sent encrypted.
-func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
+func (t *notificationMail) said(ctx context.Context, c Conversation) ([]string, error) {
 	found, err := t.r.Interactions().ByIDs(ctx, t.order.Interactions)
 	if err != nil {
 		return nil, err
@@ -527,9 +534,9 @@ func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 		}
 		who := t.customer(i.CustomerID) + " wrote:"
 		if i.Type == TypeNote {
-			who = t.member(i.UserID) + " noted, for colleagues only:"
+			who = t.member(i.UserID) + " added a private note:"
 		}
-		parts = append(parts, who, tellBody(mailhtml.Unquoted(i.Body, i.answers())))
+		parts = append(parts, who, quotedBody(mailhtml.Unquoted(i.Body, i.answers())))
 		if names := files[i.ID]; len(names) > 0 {
 			parts = append(parts, "Files: "+strings.Join(names[:min(len(names), 10)], ", "))
 		}
@@ -537,13 +544,13 @@ func (t *tellMail) said(ctx context.Context, c Conversation) ([]string, error) {
 	return parts, nil
 }
 
-// tellBody returns an interaction's text, shortened.
-func tellBody(body string) string {
+// quotedBody returns an interaction's text, shortened.
+func quotedBody(body string) string {
 	text := strings.TrimSpace(mailhtml.Text(body))
 	if text == "" {
 		return "(no text)"
 	}
-	if short := plain.Cut(text, tellText); short != text {
+	if short := plain.Cut(text, maxQuotedText); short != text {
 		return strings.TrimSpace(short) + " …"
 	}
 	return text
@@ -551,13 +558,13 @@ func tellBody(body string) string {
 
 // noAnswer returns the Reply-To of a mail about no particular conversation. Mail to it is returned to the member and opens
 // no conversation.
-func (t *tellMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
+func (t *notificationMail) noAnswer(m Mailbox) (token memberToken, replyTo string) {
 	token = memberToken{account: t.accountID, user: t.user.ID}
 	return token, t.memberAddress(m, token)
 }
 
 // general builds a mail without reply address, from the account's first mailbox other than avoid.
-func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (sending.SystemMail, error) {
+func (t *notificationMail) general(ctx context.Context, r Reader, avoid int64, subject string, parts ...string) (sending.SystemMail, error) {
 	from, m, err := t.sender(ctx, r, avoid)
 	if err != nil {
 		return sending.SystemMail{}, err
@@ -566,20 +573,20 @@ func (t *tellMail) general(ctx context.Context, r Reader, avoid int64, subject s
 	return sending.SystemMail{
 		MessageID: t.memberMessageID(token, t.order.last(), from.Email), Date: t.order.At,
 		From: from, ReplyTo: replyTo, To: mailaddr.Address{Name: t.user.Name, Email: t.user.Email}, Subject: subject,
-		Text: paragraphs(append(parts, t.foot("Answers to this mail reach nobody."))...),
+		Text: paragraphs(append(parts, t.foot("Replies to this email are not read by anyone."))...),
 	}, nil
 }
 
 // ofMailbox builds a mail about a mailbox.
-func (t *tellMail) ofMailbox(ctx context.Context, r Reader) (sending.SystemMail, error) {
+func (t *notificationMail) ofMailbox(ctx context.Context, r Reader) (sending.SystemMail, error) {
 	m := t.mailboxes[t.notifications[0].MailboxID]
 	name := cmp.Or(m.Name, m.Email)
 	return t.general(ctx, r, m.ID, "[Mailbox needs attention] "+name,
-		"Mail of the mailbox "+name+" is not fetched any more. Its page says why, and what to do:", t.links.Mailbox(t.accountID, m.ID))
+		"Mail for the mailbox "+name+" is no longer being fetched. Its page explains why and what to do:", t.links.Mailbox(t.accountID, m.ID))
 }
 
 // ofMany builds a mail about several conversations.
-func (t *tellMail) ofMany(ctx context.Context, r Reader) (sending.SystemMail, error) {
+func (t *notificationMail) ofMany(ctx context.Context, r Reader) (sending.SystemMail, error) {
 	var lines []string
 	at := map[string]int{}
 	for _, n := range t.notifications {
@@ -600,9 +607,9 @@ func (t *tellMail) ofMany(ctx context.Context, r Reader) (sending.SystemMail, er
 		lines = append(lines, line)
 	}
 	n := len(lines)
-	if n > tellLines {
-		lines = append(lines[:tellLines], fmt.Sprintf("and %d more", n-tellLines))
+	if n > maxListedConversations {
+		lines = append(lines[:maxListedConversations], fmt.Sprintf("and %d more", n-maxListedConversations))
 	}
-	return t.general(ctx, r, 0, fmt.Sprintf("News of %d conversations", n),
-		"Much has happened within a short time, so this mail tells it together.", strings.Join(lines, "\n"))
+	return t.general(ctx, r, 0, fmt.Sprintf("Updates in %d conversations", n),
+		"A lot happened in a short time, so here it is in one email.", strings.Join(lines, "\n"))
 }

@@ -35,7 +35,7 @@ func (b *bundle) mailed() []sending.SystemMail {
 	b.tell()
 	for _, job := range b.jobs(helpdesk.JobMailNotifications) {
 		for range 2 {
-			if err := b.svc.MailNotifications(b.ctx, job); err != nil {
+			if err := b.svc.Jobs().MailNotifications(b.ctx, job); err != nil {
 				b.t.Fatal(err)
 			}
 		}
@@ -64,13 +64,13 @@ func (b *bundle) soon() {
 // give assigns a conversation.
 func (b *bundle) give(c int64, to *helpdesk.Desk) {
 	b.t.Helper()
-	in := helpdesk.ConversationUpdate{Subject: b.conversation(c).Subject, UserID: storage.Some(to.UserID())}
-	must(b.desk.UpdateConversation(b.ctx, c, in))(b.t)
+	in := helpdesk.ConversationUpdate{UserID: storage.Some(to.UserID())}
+	must(b.desk.Conversations().Update(b.ctx, c, in))(b.t)
 }
 
 func (b *bundle) emailOf(d *helpdesk.Desk) string {
 	b.t.Helper()
-	return must(b.desk.UsersByID(b.ctx, []int64{d.UserID()}))(b.t)[0].Email
+	return must(b.desk.Members().Users(b.ctx, []int64{d.UserID()}))(b.t)[0].Email
 }
 
 // replies has the customer write again.
@@ -104,7 +104,7 @@ func TestNotificationMails(t *testing.T) {
 		"read before": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.replies(2, "Still stuck.")
 			b.tell()
-			must(a.MarkRead(b.ctx, c))(b.t)
+			must(a.Conversations().MarkRead(b.ctx, c))(b.t)
 			b.soon()
 		}, nil},
 		"read while the mail waits": {func(b *bundle, a *helpdesk.Desk, c int64) {
@@ -112,11 +112,11 @@ func TestNotificationMails(t *testing.T) {
 			b.tell()
 			b.soon()
 			for _, job := range b.jobs(helpdesk.JobMailNotifications) {
-				if err := b.svc.MailNotifications(b.ctx, job); err != nil {
+				if err := b.svc.Jobs().MailNotifications(b.ctx, job); err != nil {
 					b.t.Fatal(err)
 				}
 			}
-			must(a.MarkRead(b.ctx, c))(b.t)
+			must(a.Conversations().MarkRead(b.ctx, c))(b.t)
 		}, nil},
 		"several of a conversation": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.replies(2, "Still stuck.")
@@ -131,7 +131,7 @@ func TestNotificationMails(t *testing.T) {
 		"gone": {func(b *bundle, a *helpdesk.Desk, _ int64) {
 			b.replies(2, "x")
 			b.tell()
-			if err := b.desk.RemoveMember(b.ctx, membershipOf(b.t, b.ctx, a).ID); err != nil {
+			if err := b.desk.Members().Remove(b.ctx, membershipOf(b.t, b.ctx, a).ID); err != nil {
 				b.t.Fatal(err)
 			}
 			b.soon()
@@ -139,7 +139,7 @@ func TestNotificationMails(t *testing.T) {
 		"deleted": {func(b *bundle, _ *helpdesk.Desk, c int64) {
 			b.replies(2, "x")
 			b.tell()
-			if err := b.desk.DeleteConversation(b.ctx, c); err != nil {
+			if err := b.desk.Conversations().Delete(b.ctx, c); err != nil {
 				b.t.Fatal(err)
 			}
 			b.soon()
@@ -147,22 +147,22 @@ func TestNotificationMails(t *testing.T) {
 		"merged": {func(b *bundle, _ *helpdesk.Desk, c int64) {
 			b.replies(2, "x")
 			b.tell()
-			into := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "Another door"}))(b.t)
-			must(b.desk.MergeConversation(b.ctx, c, into.ID))(b.t)
+			into := must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "Another door"}))(b.t)
+			must(b.desk.Conversations().Merge(b.ctx, c, into.ID))(b.t)
 			b.soon()
 		}, []string{"[New reply] Another door"}},
 		"not by mail": {func(b *bundle, a *helpdesk.Desk, _ int64) {
-			must(a.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyReplied, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(b.t)
+			must(a.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyReplied, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(b.t)
 			b.replies(2, "x")
 			b.soon()
 		}, nil},
 		"no address that works": {func(b *bundle, a *helpdesk.Desk, _ int64) {
-			must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: b.emailOf(a)}))(b.t)
+			must(b.desk.Suppressions().Add(b.ctx, sending.SuppressionInput{Email: b.emailOf(a)}))(b.t)
 			b.replies(2, "x")
 			b.soon()
 		}, nil},
 		"an address of the desk's own": {func(b *bundle, a *helpdesk.Desk, _ int64) {
-			must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Agent"), Email: storage.Some(strings.ToUpper(b.emailOf(a)))}))(b.t)
+			must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Agent"), Email: storage.Some(strings.ToUpper(b.emailOf(a)))}))(b.t)
 			b.replies(2, "x")
 			b.soon()
 		}, nil},
@@ -215,7 +215,7 @@ func TestNotificationMail(t *testing.T) {
 		t.Errorf("%+v after %+v", got, first)
 	}
 	for _, want := range []string{
-		"Ada Lovelace has replied.", "Ada Lovelace wrote:", "Look:", "Files: door.png (12 B)", fmt.Sprintf("https://desk.example/%d/c/%d", b.account.ID, c), "Answer this mail", "@note",
+		"Ada Lovelace replied.", "Ada Lovelace wrote:", "Look:", "Files: door.png (12 B)", fmt.Sprintf("https://desk.example/%d/c/%d", b.account.ID, c), "Answer this mail", "@note",
 		fmt.Sprintf("https://desk.example/%d/notifications", b.account.ID),
 	} {
 		if !strings.Contains(got.Text, want) {
@@ -225,10 +225,10 @@ func TestNotificationMail(t *testing.T) {
 	if strings.Contains(got.Text, "tracker") || len(got.Text) > 6000 || strings.Contains(first.Text, "Look") || !strings.Contains(first.Text, "It does not open.") {
 		t.Errorf("the texts are\n%s\n%s", first.Text, got.Text)
 	}
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
 	b.replies(4, "Hello?")
 	b.soon()
-	if plain := b.mailed()[0]; plain.ReplyTo != "" || strings.Contains(plain.Text, "@note") || !strings.Contains(plain.Text, "does not reach the customer") {
+	if plain := b.mailed()[0]; plain.ReplyTo != "" || strings.Contains(plain.Text, "@note") || !strings.Contains(plain.Text, "do not reach the customer") {
 		t.Errorf("without an address to answer to it is %+v", plain)
 	}
 }
@@ -240,7 +240,7 @@ func TestNotificationMailIsAnswered(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		w := newAtWork(t)
 		if plain {
-			must(w.desk.UpdateMailbox(w.ctx, w.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
+			must(w.desk.Mailboxes().Update(w.ctx, w.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
 		}
 		w.give(w.id, w.agent)
 		w.soon()
@@ -290,7 +290,7 @@ func TestNotificationMailsAreBounded(t *testing.T) {
 		b.soon()
 		return b.mailed()
 	}
-	if all := subjects(assign(11)); !slices.Equal(all, []string{"News of 11 conversations"}) {
+	if all := subjects(assign(11)); !slices.Equal(all, []string{"Updates in 11 conversations"}) {
 		t.Fatalf("%q", all)
 	}
 	var sent []string
@@ -298,7 +298,7 @@ func TestNotificationMailsAreBounded(t *testing.T) {
 		sent = append(sent, subjects(assign(5))...)
 	}
 	// 25 of one conversation each, while the hour has room for more than five, then one for five.
-	if len(sent) != 29 || sent[0] != "[Assigned to you] Door 12" || sent[28] != "News of 5 conversations" {
+	if len(sent) != 29 || sent[0] != "[Assigned to you] Door 12" || sent[28] != "Updates in 5 conversations" {
 		t.Errorf("%d mails within the hour: %q", len(sent), sent)
 	}
 	b.clock.Add(time.Hour)
@@ -316,7 +316,7 @@ func TestNotificationMailOfMailbox(t *testing.T) {
 	b := newBundle(t)
 	b.member(identity.RoleAgent)
 	admin := b.member(identity.RoleAdmin)
-	must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
+	must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
 	intake := b.svc.Intake()
 	if err := intake.ReportFetch(b.ctx, b.account.ID, ledger.FetchStatus{MailboxID: b.mailbox.ID, NeedsReauth: true, LastErrorAt: b.clock.Now()}); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ func (b *bundle) tell() {
 	now := b.clock.Now()
 	for _, job := range must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobNotify: 1000}, now, now.Add(time.Minute)))(b.t) {
 		for range 2 {
-			if err := b.svc.Notify(b.ctx, job); err != nil {
+			if err := b.svc.Jobs().Notify(b.ctx, job); err != nil {
 				b.t.Fatal(err)
 			}
 		}
@@ -38,7 +38,7 @@ func (b *bundle) told(d *helpdesk.Desk) []helpdesk.NotificationKind {
 	b.t.Helper()
 	b.tell()
 	var kinds []helpdesk.NotificationKind
-	for _, n := range must(d.Notifications(b.ctx, false, storage.PageRequest{}))(b.t).Items {
+	for _, n := range must(d.Notifications().List(b.ctx, false, storage.PageRequest{}))(b.t).Items {
 		kinds = append(kinds, n.Kind)
 	}
 	return kinds
@@ -46,7 +46,7 @@ func (b *bundle) told(d *helpdesk.Desk) []helpdesk.NotificationKind {
 
 func (b *bundle) jot(d *helpdesk.Desk, conversation int64, body string) helpdesk.Interaction {
 	b.t.Helper()
-	return must(d.CreateInteraction(b.ctx, conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: body}))(b.t)
+	return must(d.Interactions().Create(b.ctx, conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: body}))(b.t)
 }
 
 func mention(d *helpdesk.Desk) string {
@@ -55,15 +55,15 @@ func mention(d *helpdesk.Desk) string {
 
 func (b *bundle) assign(c int64, to *helpdesk.Desk) {
 	b.t.Helper()
-	must(b.desk.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(to.UserID())}))(b.t)
+	must(b.desk.Conversations().Update(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(to.UserID())}))(b.t)
 }
 
 // limit keeps a member to the second mailbox, which is made.
 func (b *bundle) limit(d *helpdesk.Desk) {
 	b.t.Helper()
-	box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(b.t)
+	box := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(b.t)
 	m := membershipOf(b.t, b.ctx, d)
-	must(b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{box.ID})}))(b.t)
+	must(b.desk.Members().Update(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{box.ID})}))(b.t)
 }
 
 // again opens the desk of a member with their current permissions.
@@ -86,7 +86,7 @@ func TestNotifications(t *testing.T) {
 		b.receive(m)
 	}
 	mute := func(b *bundle, d *helpdesk.Desk, k helpdesk.NotificationKind) {
-		must(d.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: k}}))(b.t)
+		must(d.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: k}}))(b.t)
 	}
 	for name, tt := range map[string]struct {
 		do            func(b *bundle, agent *helpdesk.Desk, c int64)
@@ -98,7 +98,7 @@ func TestNotifications(t *testing.T) {
 		"new, somebody was quick": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assign(c, b.desk) }, nil, nil},
 		"assigned":                {func(b *bundle, a *helpdesk.Desk, c int64) { b.assign(c, a) }, kinds{assigned}, nil},
 		"assigned to oneself": {func(b *bundle, a *helpdesk.Desk, c int64) {
-			must(a.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(a.UserID())}))(b.t)
+			must(a.Conversations().Update(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(a.UserID())}))(b.t)
 		}, nil, nil},
 		"assigned, and to another": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assign(c, a); b.assign(c, b.desk) }, nil, nil},
 		"assigned, and taken away": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assign(c, a); b.limit(a) }, nil, nil},
@@ -106,25 +106,25 @@ func TestNotifications(t *testing.T) {
 		"replied to mine":          {func(b *bundle, a *helpdesk.Desk, c int64) { b.assign(c, a); reply(b) }, kinds{replied, assigned}, nil},
 		"reopened": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, a)
-			must(b.desk.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(b.t)
+			must(b.desk.Conversations().Update(b.ctx, c, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(b.t)
 			reply(b)
 		}, kinds{replied, assigned}, nil},
 		"replied, followed": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
-			must(a.FollowConversation(b.ctx, c, true))(b.t)
+			must(a.Conversations().Follow(b.ctx, c, true))(b.t)
 			reply(b)
 		}, kinds{replied}, kinds{replied}},
 		"replied, not followed any more": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
-			must(a.FollowConversation(b.ctx, c, true))(b.t)
-			must(a.FollowConversation(b.ctx, c, false))(b.t)
+			must(a.Conversations().Follow(b.ctx, c, true))(b.t)
+			must(a.Conversations().Follow(b.ctx, c, false))(b.t)
 			b.jot(b.desk, c, mention(a)) // does not follow for members who have unfollowed
 			reply(b)
 		}, kinds{mentioned}, kinds{replied}},
 		"assigned to my team": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales", a, b.desk)) }, kinds{assigned}, nil},
 		"assigned to my team and to me": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			team := b.team("Sales", a, b.desk)
-			must(b.desk.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(a.UserID()), TeamID: storage.Some(team)}))(b.t)
+			must(b.desk.Conversations().Update(b.ctx, c, helpdesk.ConversationUpdate{UserID: storage.Some(a.UserID()), TeamID: storage.Some(team)}))(b.t)
 		}, kinds{assigned}, nil},
 		"assigned to a team without me": {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales")) }, nil, nil},
 		"assigned to my team, limited":  {func(b *bundle, a *helpdesk.Desk, c int64) { b.assignTeam(c, b.team("Sales", a)); b.limit(a) }, nil, nil},
@@ -143,7 +143,7 @@ func TestNotifications(t *testing.T) {
 		}, kinds{assigned}, kinds{replied}},
 		"begun in my team": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
-			must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+			must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 				Channel: "email", To: "bob@example.com", TeamID: storage.Some(b.team("Sales", a)),
 				Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
 			}))(b.t)
@@ -162,12 +162,12 @@ func TestNotifications(t *testing.T) {
 		"mentioned once more": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
 			i := b.jot(b.desk, c, mention(a))
-			must(b.desk.UpdateInteraction(b.ctx, c, i.ID, helpdesk.InteractionUpdate{Body: storage.Some(mention(a) + " please")}))(b.t)
+			must(b.desk.Interactions().Update(b.ctx, c, i.ID, helpdesk.InteractionUpdate{Body: storage.Some(mention(a) + " please")}))(b.t)
 		}, kinds{mentioned}, nil},
 		"mentioned later": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
 			i := b.jot(b.desk, c, "Who knows?")
-			must(b.desk.UpdateInteraction(b.ctx, c, i.ID, helpdesk.InteractionUpdate{Body: storage.Some(mention(a) + " knows")}))(b.t)
+			must(b.desk.Interactions().Update(b.ctx, c, i.ID, helpdesk.InteractionUpdate{Body: storage.Some(mention(a) + " knows")}))(b.t)
 		}, kinds{mentioned}, nil},
 		"mentioned, limited": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
@@ -180,13 +180,13 @@ func TestNotifications(t *testing.T) {
 		}, nil, nil},
 		"failed": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, b.desk)
-			i := must(a.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(b.t)
+			i := must(a.Interactions().Create(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(b.t)
 			report(b, begin(b, i.ID), sending.Failed)
 		}, kinds{failed}, kinds{failed}},
 		"deleted": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, a)
 			b.tell()
-			if err := b.desk.DeleteConversation(b.ctx, c); err != nil {
+			if err := b.desk.Conversations().Delete(b.ctx, c); err != nil {
 				b.t.Fatal(err)
 			}
 		}, nil, nil},
@@ -198,8 +198,8 @@ func TestNotifications(t *testing.T) {
 		"merged": {func(b *bundle, a *helpdesk.Desk, c int64) {
 			b.assign(c, a)
 			b.tell()
-			into := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com"}))(b.t)
-			must(b.desk.MergeConversation(b.ctx, c, into.ID))(b.t)
+			into := must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com"}))(b.t)
+			must(b.desk.Conversations().Merge(b.ctx, c, into.ID))(b.t)
 		}, kinds{assigned}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestNotifications(t *testing.T) {
 					t.Errorf("%s is told (-want +got):\n%s", who, diff)
 				}
 			}
-			if _, err := stranger.Notifications(b.ctx, false, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
+			if _, err := stranger.Notifications().List(b.ctx, false, storage.PageRequest{}); !errors.Is(err, helpdesk.ErrForbidden) {
 				t.Errorf("who may see no conversations: %v", err)
 			}
 		})
@@ -249,29 +249,29 @@ func TestReadNotifications(t *testing.T) {
 	b.tell()
 	unread := func(what string, want int) {
 		t.Helper()
-		if got := must(agent.UnreadNotifications(b.ctx))(t); got != want {
+		if got := must(agent.Notifications().Unread(b.ctx))(t); got != want {
 			t.Errorf("%s: %d are unread, not %d", what, got, want)
 		}
 	}
-	all := must(agent.Notifications(b.ctx, true, storage.PageRequest{}))(t).Items
+	all := must(agent.Notifications().List(b.ctx, true, storage.PageRequest{}))(t).Items
 	unread("at first", 3)
-	must(agent.MarkRead(b.ctx, ids[0]))(t)
+	must(agent.Conversations().MarkRead(b.ctx, ids[0]))(t)
 	unread("a conversation was read", 2)
-	must(agent.ReadNotification(b.ctx, all[0].ID))(t)
-	must(agent.ReadNotification(b.ctx, all[0].ID))(t)
+	must(agent.Notifications().MarkRead(b.ctx, all[0].ID))(t)
+	must(agent.Notifications().MarkRead(b.ctx, all[0].ID))(t)
 	unread("one was read", 1)
-	if _, err := b.desk.ReadNotification(b.ctx, all[1].ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Notifications().MarkRead(b.ctx, all[1].ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("another's: %v", err)
 	}
-	if err := agent.ReadNotifications(b.ctx, 0, all[2].ID); err != nil { // the oldest, which is read
+	if err := agent.Notifications().MarkAllRead(b.ctx, 0, all[2].ID); err != nil { // the oldest, which is read
 		t.Fatal(err)
 	}
 	unread("no newer ones", 1)
-	if err := agent.ReadNotifications(b.ctx, 0, 0); err != nil {
+	if err := agent.Notifications().MarkAllRead(b.ctx, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	unread("all", 0)
-	if got := must(b.desk.UnreadNotifications(b.ctx))(t); got != 3 {
+	if got := must(b.desk.Notifications().Unread(b.ctx))(t); got != 3 {
 		t.Errorf("of another %d are unread", got)
 	}
 }
@@ -282,7 +282,7 @@ func TestBrowserNotifications(t *testing.T) {
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
 	muted := b.member(identity.RoleAgent)
-	must(muted.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyUnassigned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
+	must(muted.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyUnassigned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
 	for n := range 7 {
 		m := opening()
 		m.MessageID = fmt.Sprint(n, "@example.com")
@@ -292,7 +292,7 @@ func TestBrowserNotifications(t *testing.T) {
 	told := func(d *helpdesk.Desk, after int64) []int64 {
 		t.Helper()
 		var ids []int64
-		for _, n := range must(d.BrowserNotifications(b.ctx, after))(t) {
+		for _, n := range must(d.Notifications().ForBrowser(b.ctx, after))(t) {
 			ids = append(ids, n.ID)
 		}
 		return ids
@@ -304,7 +304,7 @@ func TestBrowserNotifications(t *testing.T) {
 	if diff := cmp.Diff(newest[:2], told(agent, newest[2])); diff != "" {
 		t.Errorf("newer than one: %s", diff)
 	}
-	must(agent.ReadNotification(b.ctx, newest[0]))(t)
+	must(agent.Notifications().MarkRead(b.ctx, newest[0]))(t)
 	if diff := cmp.Diff([]int64{newest[1]}, told(agent, newest[2])); diff != "" {
 		t.Errorf("one was read: %s", diff)
 	}
@@ -324,11 +324,11 @@ func TestBulkNotifications(t *testing.T) {
 	agent := b.member(identity.RoleAgent)
 	var ids []int64
 	for range helpdesk.MaxBulk {
-		ids = append(ids, must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"}))(t).ID)
+		ids = append(ids, must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com"}))(t).ID)
 	}
-	must(b.desk.UpdateConversations(b.ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(agent.UserID())}))(t)
+	must(b.desk.Conversations().UpdateAll(b.ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(agent.UserID())}))(t)
 	b.tell()
-	if n := must(agent.UnreadNotifications(b.ctx))(t); n != helpdesk.MaxBulk {
+	if n := must(agent.Notifications().Unread(b.ctx))(t); n != helpdesk.MaxBulk {
 		t.Errorf("%d notifications", n)
 	}
 	if n := len(b.kinds("notification.")); n != helpdesk.MaxBulk {
@@ -339,7 +339,7 @@ func TestBulkNotifications(t *testing.T) {
 func TestNotifyChoices(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	chosen := must(b.desk.NotifyChoices(b.ctx))(t)
+	chosen := must(b.desk.Notifications().Choices(b.ctx))(t)
 	for _, k := range helpdesk.NotificationKinds() {
 		for _, in := range helpdesk.NotificationChannels() {
 			want := in != helpdesk.ChannelMail || k != helpdesk.NotifyUnassigned
@@ -349,15 +349,15 @@ func TestNotifyChoices(t *testing.T) {
 		}
 	}
 	mail := []helpdesk.NotificationChannel{helpdesk.ChannelMail}
-	must(b.desk.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyReplied, Channels: append(mail, mail...)}}))(t)
-	must(b.desk.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyFailed}}))(t)
-	chosen = must(b.desk.NotifyChoices(b.ctx))(t)
+	must(b.desk.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyReplied, Channels: append(mail, mail...)}}))(t)
+	must(b.desk.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyFailed}}))(t)
+	chosen = must(b.desk.Notifications().Choices(b.ctx))(t)
 	for _, c := range chosen.Choices {
 		if c.Kind == helpdesk.NotifyReplied && !slices.Equal(c.Channels, mail) || c.Kind == helpdesk.NotifyFailed && len(c.Channels) > 0 {
 			t.Errorf("chosen: %v", c)
 		}
 	}
-	_, err := b.desk.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: "nonsense"}, {Kind: helpdesk.NotifyFailed, Channels: []helpdesk.NotificationChannel{"pigeon"}}})
+	_, err := b.desk.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: "nonsense"}, {Kind: helpdesk.NotifyFailed, Channels: []helpdesk.NotificationChannel{"pigeon"}}})
 	want := fault.Fields{"choices[0][kind]": {"must be assigned, unassigned, replied, mentioned, failed or mailbox"}, "failed[0]": {"must be desk, browser or mail"}}
 	if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
 		t.Error(diff)
@@ -368,7 +368,7 @@ func TestMentions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
-	agentMail := must(b.desk.UsersByID(b.ctx, []int64{agent.UserID()}))(t)[0].Email
+	agentMail := must(b.desk.Members().Users(b.ctx, []int64{agent.UserID()}))(t)[0].Email
 	c := b.receive(opening()).ConversationID
 	link := func(id int64, name string) string {
 		return fmt.Sprintf(`<a href="mailto:member-%d@mention.invalid" rel="noopener noreferrer nofollow" target="_blank">@%s</a>`, id, name)
@@ -385,7 +385,7 @@ func TestMentions(t *testing.T) {
 		"with a name made up": {"<p>" + link(agent.UserID(), "The boss") + "</p>", "<p>" + link(agent.UserID(), name) + "</p>"},
 	} {
 		i := b.jot(b.desk, c, tt.body)
-		shown := must(b.desk.ShowBodies(b.ctx, []helpdesk.Interaction{i}, helpdesk.BodyView{}))(t)
+		shown := must(b.desk.Interactions().Show(b.ctx, []helpdesk.Interaction{i}, helpdesk.BodyView{}))(t)
 		if diff := cmp.Diff(tt.want, shown[0].HTML); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -394,13 +394,13 @@ func TestMentions(t *testing.T) {
 	for n := range 10_000 {
 		fmt.Fprintf(&many, "@a%d@example.org ", n)
 	}
-	_, err := b.desk.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: many.String()})
+	_, err := b.desk.Interactions().Create(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: many.String()})
 	if diff := cmp.Diff(fault.Fields{"body": {"mentions more than 50 members"}}, fieldsOf(err)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func ExampleDesk_Notifications() {
+func ExampleNotifications_List() {
 	fmt.Println(helpdesk.NotificationKinds())
-	// Output: [assigned unassigned replied mentioned failed mailbox]
+	// Output: [assigned unassigned replied mentioned failed mailbox rule]
 }

@@ -38,13 +38,13 @@ type told struct {
 	Occurrences []occurrence `json:"occurrences"`
 }
 
-// tellPiece keeps a payload far below the size limit of a job.
-const tellPiece = 200
+// occurrencesPerJob keeps a payload far below the size limit of a job.
+const occurrencesPerJob = 200
 
-// tell notifies members of occurrences after the transaction commits.
-func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occurrence) error {
+// notifyAfterCommit notifies members of occurrences after the transaction commits.
+func (s *Service) notifyAfterCommit(ctx context.Context, tx Tx, accountID int64, all ...occurrence) error {
 	var jobs []storage.Job
-	for piece := range slices.Chunk(all, tellPiece) {
+	for piece := range slices.Chunk(all, occurrencesPerJob) {
 		payload, err := json.Marshal(told{Source: strings.ToLower(rand.Text()), At: s.now(), Occurrences: piece})
 		if err != nil {
 			return fault.Wrap(fault.Internal, "encoding a job", err)
@@ -58,7 +58,7 @@ func (s *Service) tell(ctx context.Context, tx Tx, accountID int64, all ...occur
 }
 
 // assigned returns the occurrence of a conversation's new user or team, none if unchanged.
-func (d *Desk) assigned(old, c Conversation) []occurrence {
+func (d *desk) assigned(old, c Conversation) []occurrence {
 	var all []occurrence
 	if c.UserID != 0 && c.UserID != old.UserID && c.UserID != d.userID {
 		all = append(all, occurrence{Kind: NotifyAssigned, ConversationID: c.ID, ActorID: d.userID, UserIDs: []int64{c.UserID}})
@@ -87,13 +87,13 @@ const eventNotified = "notification.created"
 
 // Notify runs a [JobNotify] job: it notifies the members who may now see what happened. Running it again notifies nobody
 // twice.
-func (s *Service) Notify(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) Notify(ctx context.Context, job storage.ClaimedJob) error {
 	var what told
 	if err := json.Unmarshal(job.Payload, &what); err != nil {
 		return fault.Wrap(fault.Internal, "reading a job", err)
 	}
-	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
-		return s.notify(ctx, tx, job.AccountID, what)
+	err := j.svc.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+		return j.svc.notify(ctx, tx, job.AccountID, what)
 	})
 	if fault.Is(err, fault.NotFound) || isUnique(err, UniqueNotification) {
 		return nil // the account was deleted, or the job ran before
@@ -217,7 +217,7 @@ func (s *Service) recipientsOf(ctx context.Context, r Reader, all []occurrence) 
 			return to, err
 		}
 	}
-	roles, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	roles, err := roleNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return to, err
 	}
@@ -257,7 +257,7 @@ func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) err
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.Teams().ByIDs(ctx, sortedSet(ids))
+	found, err := teamNoun().Reader(r).ByIDs(ctx, sortedSet(ids))
 	for _, team := range found {
 		t.teams[team.ID] = team
 	}
@@ -269,6 +269,9 @@ func (t toldOf) findTeams(ctx context.Context, r Reader, all []Conversation) err
 func (t toldOf) assignedTeam(o occurrence, c Conversation) []int64 {
 	if c.TeamID != o.TeamID {
 		return nil // assigned to another team in the meantime
+	}
+	if c.UserID != 0 && t.teams[c.TeamID].Assignment.On() {
+		return nil // the team has handed it out, which its new user is told
 	}
 	return slices.DeleteFunc(slices.Clone(t.teams[c.TeamID].MemberIDs), func(id int64) bool { return id == c.UserID })
 }
@@ -333,11 +336,11 @@ func (m reached) isFor(k NotificationKind) bool {
 }
 
 // PruneNotifications runs a [JobPruneNotifications] job: it removes notifications beyond the limits of age and number.
-func (s *Service) PruneNotifications(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) PruneNotifications(ctx context.Context, job storage.ClaimedJob) error {
 	const batch = 1000
 	for removed := batch; removed == batch; {
-		err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
-			removed, err = tx.PruneNotifications(ctx, s.now().Add(-notificationLifetime), keepNotifications, batch)
+		err := j.svc.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
+			removed, err = tx.PruneNotifications(ctx, j.svc.now().Add(-notificationLifetime), keepNotifications, batch)
 			return err
 		})
 		if fault.Is(err, fault.NotFound) {
@@ -363,7 +366,7 @@ func needsAttention(s ledger.FetchStatus) bool {
 
 // tellBegun notifies members of a conversation that a caller starts with some interactions: of its assignment, of mentions,
 // and of a waiting customer without assignee.
-func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
+func (d *desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Interaction) error {
 	all := d.assigned(Conversation{}, c)
 	waits := slices.IndexFunc(said, func(i Interaction) bool { return i.Type == TypeCustomer })
 	if c.unassigned() && waits >= 0 && c.Status.Open() {
@@ -376,15 +379,15 @@ func (d *Desk) tellBegun(ctx context.Context, tx Tx, c Conversation, said []Inte
 		}
 		all = append(all, mentioned...)
 	}
-	return d.svc.tell(ctx, tx, d.scope.AccountID, all...)
+	return d.svc.notifyAfterCommit(ctx, tx, d.scope.AccountID, all...)
 }
 
 // tellSaid notifies members of an interaction that a caller added or changed. Members mentioned in the previous body are not
 // notified again.
-func (d *Desk) tellSaid(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) error {
+func (d *desk) tellSaid(ctx context.Context, tx Tx, c Conversation, i Interaction, before []int64) error {
 	all, err := d.mentioned(ctx, tx, c, i, before)
 	if err != nil {
 		return err
 	}
-	return d.svc.tell(ctx, tx, d.scope.AccountID, append(all, said(c, i, false, d.userID)...)...)
+	return d.svc.notifyAfterCommit(ctx, tx, d.scope.AccountID, append(all, said(c, i, false, d.userID)...)...)
 }

@@ -9,32 +9,45 @@ import (
 
 // Declarations are those of the nouns whose rows a store keeps.
 type Declarations struct {
-	Attachments       storage.Noun[Attachment]
-	BlockedSenders    storage.Noun[BlockedSender]
-	Conversations     storage.Noun[Conversation]
-	Deliveries        storage.Noun[sending.Delivery]
-	Domains           storage.Noun[sending.Domain]
-	Erasures          storage.Noun[Erasure]
-	Interactions      storage.Noun[Interaction]
-	Invitations       storage.Noun[identity.Invitation]
-	JoinRules         storage.Noun[identity.JoinRule]
-	Mailboxes         storage.Noun[Mailbox]
-	MemberMails       storage.Noun[MemberMail]
-	Memberships       storage.Noun[identity.Membership]
-	Notifications     storage.Noun[Notification]
-	PGPKeys           storage.Noun[PGPKey]
-	PortalKeys        storage.Noun[PortalKey]
-	PushDevices       storage.Noun[PushDevice]
-	ReplyFiles        storage.Noun[ReplyFile]
-	Roles             storage.Noun[identity.Role]
-	SavedReplies      storage.Noun[SavedReply]
-	Signatures        storage.Noun[Signature]
-	Suppressions      storage.Noun[sending.Suppression]
-	Tags              storage.Noun[Tag]
-	Teams             storage.Noun[Team]
-	Views             storage.Noun[View]
-	WebhookDeliveries storage.Noun[subscription.WebhookDelivery]
-	Webhooks          storage.Noun[subscription.Webhook]
+	Attachments           storage.Noun[Attachment]
+	AutoReplies           storage.Declared[AutoReply, storage.NoFilter]
+	AutoResponses         storage.Declared[AutoResponse, AutoResponseFilter]
+	BlockedSenders        storage.Declared[BlockedSender, BlockedSenderFilter]
+	Calendars             storage.Declared[Calendar, storage.NoFilter]
+	Companies             storage.Declared[Company, CompanyFilter]
+	CompanyKeys           storage.Declared[CompanyKey, CompanyKeyFilter]
+	Conversations         storage.Noun[Conversation]
+	Deliveries            storage.Noun[sending.Delivery]
+	Domains               storage.Declared[sending.Domain, storage.NoFilter]
+	Erasures              storage.Declared[Erasure, ErasureFilter]
+	Fields                storage.Declared[Field, FieldFilter]
+	Interactions          storage.Noun[Interaction]
+	Invitations           storage.Declared[identity.Invitation, identity.InvitationFilter]
+	JoinRules             storage.Declared[identity.JoinRule, identity.JoinRuleFilter]
+	Mailboxes             storage.Noun[Mailbox]
+	MemberMails           storage.Declared[MemberMail, MemberMailFilter]
+	Memberships           storage.Noun[identity.Membership]
+	Notifications         storage.Noun[Notification]
+	PGPKeys               storage.Declared[PGPKey, PGPKeyFilter]
+	PortalKeys            storage.Declared[PortalKey, storage.NoFilter]
+	PushDevices           storage.Declared[PushDevice, PushDeviceFilter]
+	ReplyFiles            storage.Declared[ReplyFile, ReplyFileFilter]
+	Roles                 storage.Declared[identity.Role, storage.NoFilter]
+	ReplayedConversations storage.Declared[ReplayedConversation, ReplayedFilter]
+	RuleReplays           storage.Declared[RuleReplay, storage.NoFilter]
+	RulePasses            storage.Declared[RulePass, RulePassFilter]
+	RuleRuns              storage.Declared[RuleRun, RuleRunFilter]
+	RuleSets              storage.Declared[RuleSet, storage.NoFilter]
+	Rules                 storage.Declared[Rule, storage.NoFilter]
+	SLAs                  storage.Declared[SLA, storage.NoFilter]
+	SavedReplies          storage.Declared[SavedReply, SavedReplyFilter]
+	Signatures            storage.Declared[Signature, SignatureFilter]
+	Suppressions          storage.Declared[sending.Suppression, sending.SuppressionFilter]
+	Tags                  storage.Declared[Tag, storage.NoFilter]
+	Teams                 storage.Declared[Team, storage.NoFilter]
+	Views                 storage.Declared[View, ViewReader]
+	WebhookDeliveries     storage.Noun[subscription.WebhookDelivery]
+	Webhooks              storage.Declared[subscription.Webhook, storage.NoFilter]
 }
 
 // Nouns declares the rows of [Rows], for stores and for storagetest.
@@ -45,7 +58,12 @@ func Nouns() Declarations {
 			ID:          func(a *Attachment) *int64 { return &a.ID },
 			InMailboxes: true,
 		},
+		AutoReplies:    autoReplyNoun(),
+		AutoResponses:  autoResponseNoun(),
 		BlockedSenders: blockedSenderNoun(),
+		Calendars:      calendarNoun(),
+		Companies:      companyNoun(),
+		CompanyKeys:    companyKeyNoun(),
 		Conversations: storage.Noun[Conversation]{
 			Name:        "conversation",
 			ID:          func(c *Conversation) *int64 { return &c.ID },
@@ -56,26 +74,16 @@ func Nouns() Declarations {
 			ID:          func(d *sending.Delivery) *int64 { return &d.ID },
 			InMailboxes: true,
 		},
-		Domains: storage.Noun[sending.Domain]{
-			Name:    "domain",
-			ID:      func(d *sending.Domain) *int64 { return &d.ID },
-			Account: func(d *sending.Domain) *int64 { return &d.AccountID },
-			Unique: []storage.Unique[sending.Domain]{
-				{Code: sending.UniqueDomain, Fields: func(d *sending.Domain) []any { return []any{&d.Name} }},
-			},
-		},
+		Domains:  domainNoun(),
 		Erasures: erasureNoun(),
+		Fields:   fieldNoun(),
 		Interactions: storage.Noun[Interaction]{
 			Name:        "interaction",
 			ID:          func(i *Interaction) *int64 { return &i.ID },
 			InMailboxes: true,
 		},
-		Invitations: storage.Noun[identity.Invitation]{
-			Name:    "invitation",
-			ID:      func(i *identity.Invitation) *int64 { return &i.ID },
-			Account: func(i *identity.Invitation) *int64 { return &i.AccountID },
-		},
-		JoinRules: joinRuleNoun(),
+		Invitations: invitationNoun(),
+		JoinRules:   joinRuleNoun(),
 		Mailboxes: storage.Noun[Mailbox]{
 			Name:        "mailbox",
 			ID:          func(m *Mailbox) *int64 { return &m.ID },
@@ -93,50 +101,46 @@ func Nouns() Declarations {
 				{Code: identity.UniqueMembership, Fields: func(m *identity.Membership) []any { return []any{&m.UserID} }},
 			},
 		},
-		Notifications: notificationNoun(),
-		PGPKeys: storage.Noun[PGPKey]{
-			Name: "key",
-			ID:   func(k *PGPKey) *int64 { return &k.ID },
-			Unique: []storage.Unique[PGPKey]{
-				{Code: UniquePGPKey, Fields: func(k *PGPKey) []any { return []any{&k.CustomerEmailID, &k.Fingerprint} }},
-			},
-		},
-		PortalKeys: storage.Noun[PortalKey]{
-			Name: "key",
-			ID:   func(k *PortalKey) *int64 { return &k.ID },
-		},
-		Roles: storage.Noun[identity.Role]{
-			Name: "role",
-			ID:   func(r *identity.Role) *int64 { return &r.ID },
-		},
-		MemberMails:  memberMailNoun(),
-		PushDevices:  pushDeviceNoun(),
-		ReplyFiles:   replyFileNoun(),
-		SavedReplies: savedReplyNoun(),
-		Signatures:   signatureNoun(),
-		Suppressions: storage.Noun[sending.Suppression]{
-			Name: "suppression",
-			ID:   func(s *sending.Suppression) *int64 { return &s.ID },
-			Unique: []storage.Unique[sending.Suppression]{
-				{Code: sending.UniqueSuppression, Fields: func(s *sending.Suppression) []any { return []any{&s.Key} }},
-			},
-		},
-		Tags: storage.Noun[Tag]{
-			Name: "tag",
-			ID:   func(t *Tag) *int64 { return &t.ID },
-			Unique: []storage.Unique[Tag]{
-				{Code: UniqueTag, Fields: func(t *Tag) []any { return []any{&t.Key} }},
-			},
-		},
-		Teams: teamNoun(),
-		Views: storage.Noun[View]{
-			Name: "view",
-			ID:   func(v *View) *int64 { return &v.ID },
-		},
-		WebhookDeliveries: webhookDeliveryNoun(),
-		Webhooks: storage.Noun[subscription.Webhook]{
-			Name: "webhook",
-			ID:   func(w *subscription.Webhook) *int64 { return &w.ID },
-		},
+		Notifications:         notificationNoun(),
+		PGPKeys:               pgpKeyNoun(),
+		PortalKeys:            portalKeyNoun(),
+		Roles:                 roleNoun(),
+		MemberMails:           memberMailNoun(),
+		PushDevices:           pushDeviceNoun(),
+		ReplyFiles:            replyFileNoun(),
+		RulePasses:            rulePassNoun(),
+		ReplayedConversations: replayedNoun(),
+		RuleReplays:           replayNoun(),
+		RuleRuns:              ruleRunNoun(),
+		RuleSets:              ruleSetNoun(),
+		Rules:                 ruleNoun(),
+		SLAs:                  slaNoun(),
+		SavedReplies:          savedReplyNoun(),
+		Signatures:            signatureNoun(),
+		Suppressions:          suppressionNoun(),
+		Tags:                  tagNoun(),
+		Teams:                 teamNoun(),
+		Views:                 viewNoun(),
+		WebhookDeliveries:     webhookDeliveryNoun(),
+		Webhooks:              webhookNoun(),
 	}
+}
+
+// Plain lists the plain nouns, those that others refer to first. Stores, archives and storagetest follow it.
+func (d Declarations) Plain() []storage.PlainNoun {
+	return []storage.PlainNoun{
+		d.Roles, d.Invitations, d.JoinRules, d.Tags, d.Teams, d.SavedReplies, d.ReplyFiles, d.Signatures, d.BlockedSenders, d.Erasures, d.Domains, d.PortalKeys, d.PGPKeys, d.Views, d.PushDevices, d.Webhooks, d.MemberMails,
+		d.Suppressions, d.Calendars, d.AutoReplies, d.AutoResponses,
+		d.Companies, d.CompanyKeys, d.Fields,
+		d.SLAs, d.Rules, d.RuleSets, d.RuleRuns, d.RulePasses, d.RuleReplays, d.ReplayedConversations,
+	}
+}
+
+// Tables returns the tables of the plain nouns.
+func (d Declarations) Tables() []*storage.Table {
+	var all []*storage.Table
+	for _, noun := range d.Plain() {
+		all = append(all, noun.Table())
+	}
+	return all
 }

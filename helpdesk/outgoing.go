@@ -44,7 +44,8 @@ type OutgoingMail struct {
 	ReturnPaths map[int64]string
 	To, Cc      []string
 	Subject     string // without "Re:"
-	IsReply     bool   // it replies to a message
+	IsReply     bool   // it replies to a message, whose subject it has
+	Automatic   bool   // it is an automatic reply, which must say so (RFC 3834 section 5)
 	References  []string
 	HTML        string // the body with its ending, see [Ending]
 	Attachments []Attachment
@@ -84,7 +85,7 @@ func (o *Outgoing) Begin(ctx context.Context, accountID, interactionID, job int6
 	}
 	var reply begunReply
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		reply, err = o.begin(ctx, tx, accountID, interactionID, job, may)
+		reply, err = o.beginReply(ctx, tx, accountID, interactionID, job, may)
 		return err
 	})
 	if err != nil {
@@ -110,7 +111,7 @@ type begunReply struct {
 // dueAt sets who is due at a time.
 func (b *begunReply) dueAt(now time.Time) { b.mail.Due, b.mail.NextTry = due(b.deliveries, b.job, now) }
 
-func (o *Outgoing) begin(ctx context.Context, tx Tx, accountID, interactionID, job int64, may bool) (begunReply, error) {
+func (o *Outgoing) beginReply(ctx context.Context, tx Tx, accountID, interactionID, job int64, may bool) (begunReply, error) {
 	c, i, err := posted(ctx, tx, interactionID)
 	if err != nil {
 		return begunReply{}, err
@@ -200,7 +201,7 @@ func posted(ctx context.Context, tx Tx, id int64) (Conversation, Interaction, er
 // withhold settles the due recipients that must not be attempted now: suppressed addresses, and those that got too many
 // messages.
 func (o *Outgoing) withhold(ctx context.Context, tx Tx, accountID int64, reply begunReply) error {
-	suppressed, err := tx.SuppressionsByKey(ctx, addressesOf(reply.mail.Due))
+	suppressed, err := suppressionsOf(ctx, suppressionNoun().Rows(tx), addressesOf(reply.mail.Due))
 	if err != nil {
 		return err
 	}
@@ -280,6 +281,9 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 		return err
 	}
 	name := ""
+	if i.Automatic() {
+		name = mailbox.Name
+	}
 	if len(author) > 0 {
 		name = author[0].Name
 	}
@@ -287,7 +291,7 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 	if out.From.Email == "" {
 		out.From.Email = o.svc.InternalAddress(mailbox)
 	}
-	switch mailbox.repliesTo(o.svc.now()) {
+	switch o.svc.repliesTo(mailbox) {
 	case ReplySubaddress:
 		out.ReplyTo = o.svc.replyAddress(out.From.Email, out.AccountID, c.ID)
 	case ReplyIntake:
@@ -295,7 +299,10 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 	}
 	out.MessageID, out.Date, out.To, out.Cc = i.MessageID, i.PostedAt, i.To, i.Cc
 	out.Subject, out.References = c.Subject, i.References
-	out.IsReply = len(i.References) > 0
+	out.IsReply, out.Automatic = len(i.References) > 0, i.Automatic()
+	if i.Automatic() && i.Subject != "" {
+		out.Subject, out.IsReply = i.Subject, false
+	}
 	if out.DKIM, err = o.svc.signers(ctx, r, out.From.Email); err != nil {
 		return err
 	}
@@ -310,13 +317,17 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 	if body, out.Attachments, err = o.svc.embed(ctx, r, out.AccountID, i, out.Attachments); err != nil {
 		return err
 	}
-	out.HTML, err = o.ended(ctx, r, mailbox, i, body)
+	if out.HTML, err = o.ended(ctx, r, mailbox, i, body); err != nil {
+		return err
+	}
+	passed, files, err := o.forwarded(ctx, r, accountID, mailbox, c, i.Forwarding())
+	out.HTML, out.Attachments = out.HTML+passed, append(out.Attachments, files...)
 	return err
 }
 
 // returnPaths sets the envelope sender for every recipient of an attempt, where such addresses exist.
 func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
-	base := o.svc.returnsTo(mailbox, out.From.Email, len(out.DKIM) > 0, o.svc.now())
+	base := o.svc.returnsTo(mailbox, out.From.Email, len(out.DKIM) > 0)
 	if base == "" {
 		return
 	}
@@ -332,13 +343,18 @@ func (o *Outgoing) returnPaths(mailbox Mailbox, out *OutgoingMail) {
 	}
 }
 
+// FromPlaceholders lists the placeholders of a mailbox's From, between double braces. Other text stays as it is. As the
+// specification has them, :user.name and :mailbox.name mean the same.
+func FromPlaceholders() []string { return []string{"agent.name", "mailbox.name"} }
+
 // fromName returns the display name of a mailbox's replies with placeholders filled in.
 func fromName(m Mailbox, userName string) string {
 	name := m.From
 	if name == "" {
 		name = m.Name
 	}
-	name = strings.NewReplacer(":mailbox.name", m.Name, ":user.name", userName).Replace(name)
+	name = strings.NewReplacer(":mailbox.name", "{{mailbox.name}}", ":user.name", "{{agent.name}}").Replace(name)
+	name = replaced(name, map[string]string{"mailbox.name": m.Name, "agent.name": userName})
 	return plain.Cut(plain.Line(name), 200)
 }
 
@@ -450,9 +466,10 @@ func (o *Outgoing) conclude(ctx context.Context, tx Tx, accountID int64, c Conve
 		}
 	}
 	failed := slices.ContainsFunc(changed, func(d sending.Delivery) bool { return d.State.Undelivered() })
+	failed = failed && !i.Automatic() // nobody wrote it, and nobody will write it again
 	if failed && !c.IsSpam() {
 		lost := occurrence{Kind: NotifyFailed, ConversationID: c.ID, InteractionID: i.ID, UserIDs: []int64{i.PostedByID}}
-		if err := o.svc.tell(ctx, tx, accountID, lost); err != nil {
+		if err := o.svc.notifyAfterCommit(ctx, tx, accountID, lost); err != nil {
 			return err
 		}
 	}

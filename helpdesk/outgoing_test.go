@@ -34,10 +34,26 @@ func report(b *bundle, mail helpdesk.OutgoingMail, state sending.State) time.Tim
 	return must(b.svc.Outgoing().Report(b.ctx, b.account.ID, mail.InteractionID, outcomes))(b.t)
 }
 
+// The name of the sender takes both ways to write a placeholder, and leaves other text as it is.
+func TestFromName(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{
+		":user.name at :mailbox.name":             "Bob at Support",
+		"{{agent.name}} at {{ mailbox.name }}":    "Bob at Support",
+		"Team {{x}} :user, 100% {braces}":         "Team {{x}} :user, 100% {braces}",
+		"":                                        "Support",
+		":user.name:user.name{{agent.name}}, Inc": "BobBobBob, Inc",
+	} {
+		if got := helpdesk.FromName(helpdesk.Mailbox{Name: "Support", From: from}, "Bob"); got != want {
+			t.Errorf("%q became %q, want %q", from, got, want)
+		}
+	}
+}
+
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{From: storage.Some(":user.name at :mailbox.name")}))(t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{From: storage.Some("{{agent.name}} at {{mailbox.name}}")}))(t)
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{
 		Body: "<p>Have you <script>alert(1)</script>tried to pull?</p>",
@@ -86,7 +102,7 @@ func TestAnswer(t *testing.T) {
 func TestMessageIDIsASCII(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("hilfe@bücher.example")}))(t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("hilfe@bücher.example")}))(t)
 	i := b.answer(b.receive(opening()).ConversationID, helpdesk.InteractionInput{})
 	if !strings.HasSuffix(i.MessageID, "@xn--bcher-kva.example") {
 		t.Errorf("the Message-ID is %s", i.MessageID)
@@ -98,7 +114,7 @@ func TestDeferredUntilGivenUp(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{})
-	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	tries := 0
 	for next := b.clock.Now(); !next.IsZero(); tries++ {
 		if tries > 100 {
@@ -111,7 +127,7 @@ func TestDeferredUntilGivenUp(t *testing.T) {
 		}
 		next = report(b, mail, sending.Deferred)
 	}
-	d := must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t)[0]
+	d := must(b.desk.Interactions().Deliveries(b.ctx, []int64{i.ID}))(t)[0]
 	if d.State != sending.Failed || d.Attempts != tries || tries < 20 {
 		t.Errorf("after %d tries the delivery is %s with %d attempts", tries, d.State, d.Attempts)
 	}
@@ -125,7 +141,7 @@ func TestDraftAndEdits(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	agent := b.member(identity.RoleAgent)
-	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}))(t)
+	draft := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}))(t)
 	if draft.PostedByID != 0 || draft.MessageID != "" {
 		t.Errorf("the draft is %+v", draft)
 	}
@@ -133,32 +149,32 @@ func TestDraftAndEdits(t *testing.T) {
 		t.Errorf("a draft is sent: %v", err)
 	}
 	post := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
-	if _, err := agent.UpdateInteraction(b.ctx, id, draft.ID, post); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := agent.Interactions().Update(b.ctx, id, draft.ID, post); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("an empty draft was posted: %v", err)
 	}
 	post.Body = storage.Some("Pull.")
-	posted := must(agent.UpdateInteraction(b.ctx, id, draft.ID, post))(t)
+	posted := must(agent.Interactions().Update(b.ctx, id, draft.ID, post))(t)
 	if posted.UserID != b.owner.ID || posted.PostedByID != agent.UserID() || posted.MessageID == "" {
 		t.Errorf("posted: %+v", posted)
 	}
 	edit := helpdesk.InteractionUpdate{Body: storage.Some("Pull!"), To: storage.Some([]string{"new@example.com"})}
-	edited := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, edit))(t)
+	edited := must(b.desk.Interactions().Update(b.ctx, id, draft.ID, edit))(t)
 	if edited.MessageID != posted.MessageID {
 		t.Error("an edit before sending made another mail")
 	}
 	back := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}
-	if _, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, back); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().Update(b.ctx, id, draft.ID, back); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("a posted one became a draft: %v", err)
 	}
 	mail := begin(b, draft.ID)
 	if len(mail.Due) != 1 || mail.Due[0].Address != "new@example.com" || mail.HTML != "Pull!" {
 		t.Errorf("sent is %+v", mail)
 	}
-	if _, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Push!")}); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Push!")}); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("a sent mail was edited: %v", err)
 	}
-	must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Pull!")}))(t) // no change
-	_, err := b.desk.CreateAttachment(b.ctx, id, draft.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")})
+	must(b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some("Pull!")}))(t) // no change
+	_, err := b.desk.Attachments().Create(b.ctx, id, draft.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("a")})
 	if !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("a sent mail got an attachment: %v", err)
 	}
@@ -169,14 +185,14 @@ func TestNoteNeverLeaves(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	collaborator := b.member(identity.RoleCollaborator)
-	note := must(collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "She pushed."}))(t)
+	note := must(collaborator.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "She pushed."}))(t)
 	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, note.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a note is sent: %v", err)
 	}
 	if c := b.conversation(id); c.Preview != "It does not open." || c.AwaitingSince.IsZero() {
 		t.Errorf("the note changed the conversation: %+v", c)
 	}
-	_, err := collaborator.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
+	_, err := collaborator.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."})
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator answered: %v", err)
 	}
@@ -199,7 +215,7 @@ func TestForwardStaysAmongAgents(t *testing.T) {
 			MessageID: "s@example.net", From: []mailaddr.Address{{Email: "smith@example.net"}}, InReplyTo: []string{forward.MessageID}, Text: "I made it.",
 		},
 	})
-	i := must(b.desk.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+	i := must(b.desk.Interactions().Get(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if row.ConversationID != id || !i.IsForward {
 		t.Errorf("the answer to the forward is in %d, forward: %v", row.ConversationID, i.IsForward)
 	}
@@ -215,7 +231,7 @@ func TestDeletedBeforeSending(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{})
 	mail := begin(b, i.ID)
-	if err := b.desk.DeleteInteraction(b.ctx, id, i.ID); err != nil {
+	if err := b.desk.Interactions().Delete(b.ctx, id, i.ID); err != nil {
 		t.Fatal(err)
 	}
 	if next := report(b, mail, sending.Sent); !next.IsZero() {
@@ -276,7 +292,7 @@ func TestBeginAgain(t *testing.T) {
 	t.Parallel()
 	store := &careless{}
 	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuoteAll)}))(t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuoteAll)}))(t)
 	id := b.receive(opening()).ConversationID
 	posted := b.answer(id, helpdesk.InteractionInput{Body: "Push."})
 	out := b.svc.Outgoing()
@@ -303,11 +319,11 @@ func TestDeletedWhileBegun(t *testing.T) {
 	b := newBundle(t, func(cfg *helpdesk.Config) { store.Store = cfg.Store; cfg.Store = store })
 	id := b.receive(opening()).ConversationID
 	posted := b.answer(id, helpdesk.InteractionInput{Body: "See the plan."})
-	must(b.desk.CreateAttachment(b.ctx, id, posted.ID, helpdesk.Upload{Filename: "plan.txt", Content: strings.NewReader("plan")}))(t)
+	must(b.desk.Attachments().Create(b.ctx, id, posted.ID, helpdesk.Upload{Filename: "plan.txt", Content: strings.NewReader("plan")}))(t)
 	out := b.svc.Outgoing()
 	store.before = func() {
 		store.before = nil
-		if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
+		if err := b.desk.Conversations().Delete(b.ctx, id); err != nil {
 			t.Error(err)
 		}
 	}

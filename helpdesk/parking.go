@@ -115,7 +115,7 @@ func (s *Service) beginFetch(ctx context.Context, g deskGuard, p identity.Permis
 		if err := tx.SaveFetchStatus(ctx, status); err != nil || parked || !leave.Parked {
 			return err
 		}
-		if err := s.tell(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: mailboxID}); err != nil {
+		if err := s.notifyAfterCommit(ctx, tx, accountID, occurrence{Kind: NotifyMailbox, MailboxID: mailboxID}); err != nil {
 			return err
 		}
 		return tx.Emit(ctx, storage.Event{Type: "mailbox.parked", Subject: mailboxID, MailboxID: mailboxID, Data: eventData(mailboxID), Time: s.now()})
@@ -180,7 +180,7 @@ func absolve(ctx context.Context, tx Tx, mailboxID int64) error {
 
 // atWork runs an interactive operation on a mailbox's mail server, with the record of BeginFetch. If it succeeds and clears
 // is set, a parked mailbox is fetched again.
-func (d *Desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
+func (d *desk) atWork(ctx context.Context, mailboxID int64, clears bool, do func() error) error {
 	if _, err := d.svc.beginFetch(ctx, d.guard, identity.MailboxesConnection, d.scope.AccountID, mailboxID, true); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (in *Intake) StartMail(ctx context.Context, accountID, id int64) (ok bool, 
 			return err
 		}
 		if !ok {
-			return settle(ctx, tx, &m, ledger.Quarantined, "the server process has ended several times while it read this mail", in.svc.now())
+			return setFinalState(ctx, tx, &m, ledger.Quarantined, "the server process has ended several times while it read this mail", in.svc.now())
 		}
 		m.Deaths++
 		return tx.UpdateInbound(ctx, &m)

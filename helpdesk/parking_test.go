@@ -79,7 +79,7 @@ func TestParking(t *testing.T) {
 			p, servers := &processes{}, &answering{}
 			p.restart()
 			b := newBundle(t).with(func(cfg *helpdesk.Config) { cfg.Processes, cfg.MailServers = p, servers })
-			box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())}))(t)
+			box := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())}))(t)
 			in := b.svc.Intake()
 			steps := map[string]func() error{
 				"work": func() error {
@@ -101,24 +101,24 @@ func TestParking(t *testing.T) {
 				"minute": func() error { b.clock.Add(time.Minute); return nil },
 				"hour":   func() error { b.clock.Add(time.Hour); return nil },
 				"tested": func() error {
-					_, err := b.desk.TestMailbox(b.ctx, box.ID)
+					_, err := b.desk.Mailboxes().Test(b.ctx, box.ID)
 					return err
 				},
 				"refused": func() error {
 					servers.err = fmt.Errorf("refused")
-					_, err := b.desk.TestMailbox(b.ctx, box.ID)
+					_, err := b.desk.Mailboxes().Test(b.ctx, box.ID)
 					return err
 				},
 				"listed": func() error {
-					_, err := b.desk.ReconcileMailbox(b.ctx, box.ID)
+					_, err := b.desk.Mailboxes().Reconcile(b.ctx, box.ID)
 					return err
 				},
 				"changed": func() error {
-					_, err := b.desk.UpdateMailbox(b.ctx, box.ID, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
+					_, err := b.desk.Mailboxes().Update(b.ctx, box.ID, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())})
 					return err
 				},
 				"renamed": func() error {
-					_, err := b.desk.UpdateMailbox(b.ctx, box.ID, helpdesk.MailboxInput{Name: storage.Some("Other")})
+					_, err := b.desk.Mailboxes().Update(b.ctx, box.ID, helpdesk.MailboxInput{Name: storage.Some("Other")})
 					return err
 				},
 			}
@@ -129,14 +129,14 @@ func TestParking(t *testing.T) {
 			}
 			leave := must(in.BeginFetch(b.ctx, b.account.ID, box.ID, false))(t)
 			got := map[ledger.FetchLeave]string{{}: "free", {Suspect: true}: "suspect", {Parked: true, Suspect: true}: "parked", {Parked: true}: "parked"}[leave]
-			status := must(b.desk.FetchStatus(b.ctx, box.ID))(t)
+			status := must(b.desk.Mailboxes().FetchStatus(b.ctx, box.ID))(t)
 			parked := status.State() == ledger.FetchParked
 			stays := got == "parked" || got == "suspect" && strings.Contains(tt.steps, "minute") // until a try works
 			if got != tt.want || parked != stays || parked != strings.Contains(status.LastError, "Test the connection") {
 				t.Errorf("%s, and the status is %+v; want %s", got, status, tt.want)
 			}
 			events := map[string]int{}
-			for _, e := range must(b.desk.Events(b.ctx, subscription.EventQuery{Types: []string{"mailbox.parked"}}, storage.PageRequest{Limit: 100}))(t).Items {
+			for _, e := range must(b.desk.Events().List(b.ctx, subscription.EventQuery{Types: []string{"mailbox.parked"}}, storage.PageRequest{Limit: 100}))(t).Items {
 				events[e.Type]++
 			}
 			want := map[string]int{}

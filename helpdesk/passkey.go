@@ -30,18 +30,18 @@ type passkeyAttempt struct {
 }
 
 // PasskeyOrigin is where pages must be for passkeys to work; "": nowhere, passkeys are off.
-func (s *Service) PasskeyOrigin() string {
-	if s.cfg.Passkeys == nil {
+func (s SignIn) PasskeyOrigin() string {
+	if s.svc.cfg.Passkeys == nil {
 		return ""
 	}
-	return s.cfg.Passkeys.Origin()
+	return s.svc.cfg.Passkeys.Origin()
 }
 
 func (s *Service) passkeys() (identity.PasskeyVerifier, error) {
 	if s.cfg.Passkeys == nil {
 		return nil, &fault.Error{
 			Kind: fault.Disabled, Code: identity.PasskeysOff,
-			Message: "Passkeys need a server whose address begins with https:// and is a name. Ask whoever runs this server.",
+			Message: "Passkeys need an https:// address with a host name. Ask whoever runs this server.",
 		}
 	}
 	return s.cfg.Passkeys, nil
@@ -61,7 +61,7 @@ func (s *Service) keepAttempt(options []byte, a passkeyAttempt) (identity.Passke
 
 // resumePasskey opens what a browser has kept: of a user's registration, or for 0 of a sign-in.
 func (s *Service) resumePasskey(kept string, userID int64) (passkeyAttempt, error) {
-	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyExpired, Message: "This took too long, or began in another browser. Try again."}
+	over := &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyExpired, Message: "This took too long or was started in another browser. Try again."}
 	var a passkeyAttempt
 	sealed, err := passwordTokens.DecodeString(kept)
 	if err != nil || kept == "" {
@@ -147,14 +147,14 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 		return identity.Passkey{}, err
 	}
 	if attempt.Token != a.caller.tokenID {
-		return identity.Passkey{}, &fault.Error{Kind: fault.Forbidden, Code: identity.PasskeyExpired, Message: "This began in another session. Begin again."}
+		return identity.Passkey{}, &fault.Error{Kind: fault.Forbidden, Code: identity.PasskeyExpired, Message: "This was started in another session. Start again."}
 	}
 	key, err := verifier.FinishRegistration(attempt.Handle, attempt.Secret, answer)
 	if err != nil {
 		return identity.Passkey{}, err
 	}
 	if !plausibleKey(key) {
-		return identity.Passkey{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This passkey is larger than this server takes."}
+		return identity.Passkey{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This passkey is too large for this server."}
 	}
 	key.Handle = attempt.Handle
 	var made identity.Passkey
@@ -171,7 +171,7 @@ func (a *Admin) FinishPasskey(ctx context.Context, kept, name string, answer []b
 		return a.svc.passkeysChanged(ctx, tx, &user, made, auditPasskey, user.ID, a.caller.tokenID)
 	})
 	if isUnique(err, identity.UniquePasskey) {
-		err = &fault.Error{Kind: fault.Conflict, Code: identity.UniquePasskey, Message: "This passkey is registered already."}
+		err = &fault.Error{Kind: fault.Conflict, Code: identity.UniquePasskey, Message: "This passkey is already registered."}
 	}
 	return made, err
 }
@@ -186,7 +186,7 @@ func (a *Admin) registering(ctx context.Context, tx SystemTx, attempt passkeyAtt
 		return user, disabledUser()
 	}
 	if user.UpdatedAt.After(attempt.Began) {
-		return user, &fault.Error{Kind: fault.Conflict, Code: identity.PasskeyExpired, Message: "Your user was changed meanwhile. Begin again."}
+		return user, &fault.Error{Kind: fault.Conflict, Code: identity.PasskeyExpired, Message: "Your user was changed in the meantime. Start again."}
 	}
 	all, err := tx.PasskeysOf(ctx, user.ID)
 	if err != nil {
@@ -263,15 +263,15 @@ func (s *Service) dropPasskey(ctx context.Context, tx SystemTx, user *identity.U
 	return s.passkeysChanged(ctx, tx, user, p, auditPasskeyGone, actorID, tokenID)
 }
 
-// RemoveMemberPasskeys removes all passkeys of a member, under the conditions of [Desk.DisableMember], and ends the member's
-// sessions: for somebody who has lost a device. Who has no password can ask for one by mail, as in [Service.ForgotPassword].
-func (d *Desk) RemoveMemberPasskeys(ctx context.Context, membershipID int64) error {
+// RemovePasskeys removes all passkeys of a member, under the conditions of [Members.Disable], and ends the member's
+// sessions: for somebody who has lost a device. Who has no password can ask for one by mail, as in [SignIn.ForgotPassword].
+func (d Members) RemovePasskeys(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return passkeys().removeAll(ctx, tx, d.svc, userID, d.userID, d.caller.tokenID)
 	})
 }
 
-// RemoveUserPasskeys is [Desk.RemoveMemberPasskeys] of any user; operators only.
+// RemoveUserPasskeys is [Members.RemovePasskeys] of any user; operators only.
 func (a *Admin) RemoveUserPasskeys(ctx context.Context, userID int64) error {
 	begin, err := a.guard.Write(operate)
 	if err != nil {

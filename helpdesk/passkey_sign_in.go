@@ -7,10 +7,10 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// BeginPasskeySignIn begins a sign-in with a passkey, whosever it is. [Service.FinishPasskeySignIn] goes on. A server whose
+// BeginPasskey begins a sign-in with a passkey, whosever it is. [SignIn.FinishPasskey] goes on. A server whose
 // address does not allow passkeys is a Disabled fault with code passkeys_off.
-func (s *Service) BeginPasskeySignIn(_ context.Context) (identity.PasskeyStart, error) {
-	verifier, err := s.passkeys()
+func (s SignIn) BeginPasskey(_ context.Context) (identity.PasskeyStart, error) {
+	verifier, err := s.svc.passkeys()
 	if err != nil {
 		return identity.PasskeyStart{}, err
 	}
@@ -18,28 +18,28 @@ func (s *Service) BeginPasskeySignIn(_ context.Context) (identity.PasskeyStart, 
 	if err != nil {
 		return identity.PasskeyStart{}, err
 	}
-	return s.keepAttempt(options, passkeyAttempt{Secret: secret, Began: s.now()})
+	return s.svc.keepAttempt(options, passkeyAttempt{Secret: secret, Began: s.svc.now()})
 }
 
-// FinishPasskeySignIn returns the user of a passkey, by what the browser kept and answered. The caller counts as signed in
+// FinishPasskey returns the user of a passkey, by what the browser kept and answered. The caller counts as signed in
 // with two factors, so that no code is asked for. Each challenge is accepted once, for five minutes, and only while no later
 // one was answered by the same passkey. Every refusal is an Unauthenticated fault; its code says which. A disabled user gets
 // user_disabled.
-func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer []byte) (Caller, error) {
-	verifier, err := s.passkeys()
+func (s SignIn) FinishPasskey(ctx context.Context, kept string, answer []byte) (Caller, error) {
+	verifier, err := s.svc.passkeys()
 	if err != nil {
 		return Caller{}, err
 	}
-	attempt, err := s.resumePasskey(kept, 0)
+	attempt, err := s.svc.resumePasskey(kept, 0)
 	if err != nil {
 		return Caller{}, err
 	}
 	if len(answer) > identity.MaxPasskeyAnswer {
-		return Caller{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This is not the answer of a passkey."}
+		return Caller{}, &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Message: "This is not a response from a passkey."}
 	}
 	var known identity.Passkey
 	key, cloned, err := verifier.FinishSignIn(attempt.Secret, answer, func(credentialID []byte) (identity.PasskeyKey, error) {
-		known, err = s.cfg.Store.PasskeyByCredential(ctx, credentialID)
+		known, err = s.svc.cfg.Store.PasskeyByCredential(ctx, credentialID)
 		if fault.Is(err, fault.NotFound) {
 			return identity.PasskeyKey{}, unknownPasskey()
 		}
@@ -52,13 +52,13 @@ func (s *Service) FinishPasskeySignIn(ctx context.Context, kept string, answer [
 		return Caller{}, err
 	}
 	if !cloned {
-		cloned, err = s.usePasskey(ctx, known.CredentialID, key, attempt)
+		cloned, err = s.svc.usePasskey(ctx, known.CredentialID, key, attempt)
 	}
 	if err != nil {
 		return Caller{}, err
 	}
 	if cloned {
-		return Caller{}, s.refuseClone(ctx, known)
+		return Caller{}, s.svc.refuseClone(ctx, known)
 	}
 	return Caller{userID: known.UserID, signed: true, factors: 2}, nil
 }
@@ -97,7 +97,7 @@ func (s *Service) usePasskey(ctx context.Context, credentialID []byte, key ident
 }
 
 func unknownPasskey() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyUnknown, Message: "Nobody here has this passkey. It may have been removed."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.PasskeyUnknown, Message: "This passkey is not registered here. It may have been removed."}
 }
 
 func usedChallenge() error {
@@ -117,6 +117,6 @@ func (s *Service) refuseClone(ctx context.Context, p identity.Passkey) error {
 	}
 	return &fault.Error{
 		Kind: fault.Unauthenticated, Code: identity.PasskeyCloned,
-		Message: "A copy of this passkey seems to exist. Sign in with your password, and remove the passkey in your profile.",
+		Message: "This passkey may have been copied. Sign in with your password, then remove the passkey in your profile.",
 	}
 }

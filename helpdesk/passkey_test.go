@@ -41,9 +41,9 @@ func (b *bundle) passkey(svc *helpdesk.Service, c helpdesk.Caller, password stri
 // passkeySignIn signs in with a device.
 func (b *bundle) passkeySignIn(device *authenticator.Authenticator) (helpdesk.Caller, error) {
 	b.t.Helper()
-	start := must(b.svc.BeginPasskeySignIn(b.ctx))(b.t)
+	start := must(b.svc.SignIn().BeginPasskey(b.ctx))(b.t)
 	b.clock.Add(time.Second)
-	return b.svc.FinishPasskeySignIn(b.ctx, start.Kept, must(device.Get(start.Options))(b.t))
+	return b.svc.SignIn().FinishPasskey(b.ctx, start.Kept, must(device.Get(start.Options))(b.t))
 }
 
 // A passkey signs in alone, even if a second factor is required, and only its user.
@@ -51,7 +51,7 @@ func TestPasskey(t *testing.T) {
 	t.Parallel()
 	w := newFactored(t, withPasskeys)
 	offered := func() bool {
-		_, err := w.svc.SignIn(w.ctx, w.user.Email, lisesPassword)
+		_, err := w.svc.SignIn().WithPassword(w.ctx, w.user.Email, lisesPassword)
 		step, ok := errors.AsType[*helpdesk.SecondStep](err)
 		return ok && step.HasPasskey
 	}
@@ -65,12 +65,12 @@ func TestPasskey(t *testing.T) {
 	if made.Name != "My laptop" || made.UserID != w.user.ID || !made.UsedAt.IsZero() || len(made.Handle) != 32 {
 		t.Errorf("%+v", made)
 	}
-	must(w.desk.UpdateAccount(w.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
+	must(w.desk.Account().Update(w.ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}))(t)
 	caller := must(w.passkeySignIn(device))(t)
 	if caller.UserID() != w.user.ID {
 		t.Errorf("%+v", caller)
 	}
-	session := must(w.svc.StartSession(w.ctx, caller, "Firefox"))(t)
+	session := must(w.svc.SignIn().StartSession(w.ctx, caller, "Firefox"))(t)
 	again := must(w.svc.Authenticate(w.ctx, session.Secret))(t)
 	must(w.svc.Desk(w.ctx, again, w.account.ID))(t)
 
@@ -78,7 +78,7 @@ func TestPasskey(t *testing.T) {
 	ada := must(w.svc.Operator().CreateUser(w.ctx, identity.UserInput{Name: "Ada", Email: "ada@example.org", Password: lisesPassword}))(t)
 	must(w.svc.Operator().AddMember(w.ctx, w.account.ID, ada.ID, identity.RoleAgent))(t)
 	_, hers := w.passkey(w.svc, w.svc.As(ada.ID), lisesPassword)
-	if _, err := w.svc.Desk(w.ctx, must(w.svc.SignIn(w.ctx, ada.Email, lisesPassword))(t), w.account.ID); faultCode(err) != identity.SecondFactorRequired {
+	if _, err := w.svc.Desk(w.ctx, must(w.svc.SignIn().WithPassword(w.ctx, ada.Email, lisesPassword))(t), w.account.ID); faultCode(err) != identity.SecondFactorRequired {
 		t.Errorf("the password alone: %v", err)
 	}
 	must(w.svc.Desk(w.ctx, must(w.passkeySignIn(hers))(t), w.account.ID))(t)
@@ -116,73 +116,73 @@ func TestPasskeyRefused(t *testing.T) {
 	}{
 		"a disabled user": {func(a *attack) (helpdesk.Caller, error) {
 			must(a.svc.Operator().DisableUser(a.ctx, a.user.ID))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.UserDisabled},
 		"a deleted user": {func(a *attack) (helpdesk.Caller, error) {
 			if err := a.svc.Operator().DeleteUser(a.ctx, a.user.ID); err != nil {
 				a.t.Error(err)
 			}
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyUnknown},
 		"another server's passkey": {func(a *attack) (helpdesk.Caller, error) {
 			a.device.RPID = "evil.example"
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyRefused},
 		"another page": {func(a *attack) (helpdesk.Caller, error) {
 			a.device.Origin = "https://evil.example"
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyRefused},
 		"a replay": {func(a *attack) (helpdesk.Caller, error) {
 			said := answer(a)
-			must(a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said)
+			must(a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, said))(a.t)
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, said)
 		}, identity.PasskeyExpired},
 		"a replay of a device that does not count": {func(a *attack) (helpdesk.Caller, error) {
 			_, a.device = a.passkey(a.svc, a.svc.As(a.user.ID), lisesPassword)
 			a.device.Still, a.device.Count = true, 0
-			a.start = must(a.svc.BeginPasskeySignIn(a.ctx))(a.t)
-			_, _ = a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			a.start = must(a.svc.SignIn().BeginPasskey(a.ctx))(a.t)
+			_, _ = a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, ""},
 		"a challenge answered after a later one": {func(a *attack) (helpdesk.Caller, error) {
 			said := answer(a)
 			a.clock.Add(time.Second)
 			must(a.passkeySignIn(a.device))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said)
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, said)
 		}, identity.PasskeyExpired},
 		"too late": {func(a *attack) (helpdesk.Caller, error) {
 			a.clock.Add(5 * time.Minute)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyExpired},
 		"another browser's challenge": {func(a *attack) (helpdesk.Caller, error) {
-			other := must(a.svc.BeginPasskeySignIn(a.ctx))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, other.Kept, answer(a))
+			other := must(a.svc.SignIn().BeginPasskey(a.ctx))(a.t)
+			return a.svc.SignIn().FinishPasskey(a.ctx, other.Kept, answer(a))
 		}, identity.PasskeyRefused},
 		"nothing kept": {func(a *attack) (helpdesk.Caller, error) {
-			return a.svc.FinishPasskeySignIn(a.ctx, "", answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, "", answer(a))
 		}, identity.PasskeyExpired},
 		"what was kept, changed": {func(a *attack) (helpdesk.Caller, error) {
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept[:len(a.start.Kept)-8], answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept[:len(a.start.Kept)-8], answer(a))
 		}, identity.PasskeyExpired},
 		"what was kept of a registration": {func(a *attack) (helpdesk.Caller, error) {
 			me := must(a.svc.Admin(a.ctx, a.svc.As(a.user.ID)))(a.t)
 			a.start = must(me.BeginPasskey(a.ctx, lisesPassword))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyExpired},
 		"what was kept of a provider": {func(a *attack) (helpdesk.Caller, error) {
-			return a.svc.FinishPasskeySignIn(a.ctx, must(a.svc.BeginSignInWith(a.ctx, "work", ""))(a.t).Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, must(a.svc.SignIn().BeginWith(a.ctx, "work", ""))(a.t).Kept, answer(a))
 		}, identity.PasskeyExpired},
 		"a passkey that was never registered": {func(a *attack) (helpdesk.Caller, error) {
 			a.device = &authenticator.Authenticator{Origin: deskOrigin}
 			must(a.device.Create([]byte(`{"challenge":"AAAA","rp":{"id":"desk.example"},"user":{"id":"AAAA"}}`)))(a.t)
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, answer(a))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, answer(a))
 		}, identity.PasskeyUnknown},
 		"an answer without end": {func(a *attack) (helpdesk.Caller, error) {
-			return a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, make([]byte, identity.MaxPasskeyAnswer+1))
+			return a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, make([]byte, identity.MaxPasskeyAnswer+1))
 		}, identity.PasskeyRefused},
 		"a copy that counted less": {func(a *attack) (helpdesk.Caller, error) {
 			said := answer(a)
-			must(a.svc.FinishPasskeySignIn(a.ctx, a.start.Kept, said))(a.t)
+			must(a.svc.SignIn().FinishPasskey(a.ctx, a.start.Kept, said))(a.t)
 			a.device.Count = 0
 			a.clock.Add(time.Second)
 			return a.passkeySignIn(a.device)
@@ -194,7 +194,7 @@ func TestPasskeyRefused(t *testing.T) {
 			a.user = must(a.svc.Operator().CreateUser(a.ctx, identity.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
 			must(a.svc.Operator().AddMember(a.ctx, a.account.ID, a.user.ID, identity.RoleAgent))(t)
 			a.made, a.device = a.passkey(a.svc, a.svc.As(a.user.ID), lisesPassword)
-			a.start = must(a.svc.BeginPasskeySignIn(a.ctx))(t)
+			a.start = must(a.svc.SignIn().BeginPasskey(a.ctx))(t)
 			a.clock.Add(time.Second)
 			c, err := test.try(a)
 			if c.UserID() != 0 || !fault.Is(err, fault.Unauthenticated) || test.code != "" && faultCode(err) != test.code {
@@ -209,14 +209,14 @@ func TestPasskeyOnce(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, withPasskeys)
 	_, device := b.passkey(b.svc, b.svc.As(b.owner.ID), "")
-	start := must(b.svc.BeginPasskeySignIn(b.ctx))(t)
+	start := must(b.svc.SignIn().BeginPasskey(b.ctx))(t)
 	said := must(device.Get(start.Options))(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	in := 0
 	for range 8 {
 		wg.Go(func() {
-			if _, err := b.svc.FinishPasskeySignIn(b.ctx, start.Kept, said); err == nil {
+			if _, err := b.svc.SignIn().FinishPasskey(b.ctx, start.Kept, said); err == nil {
 				mu.Lock()
 				in++
 				mu.Unlock()
@@ -235,7 +235,7 @@ func TestRegisterPasskey(t *testing.T) {
 	b := newBundle(t, withPasskeys)
 	ada := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "ada@example.org", Password: lisesPassword}))(t)
 	caller := func() helpdesk.Caller {
-		session := must(b.svc.StartSession(b.ctx, must(b.svc.SignIn(b.ctx, ada.Email, lisesPassword))(t), "Firefox"))(t)
+		session := must(b.svc.SignIn().StartSession(b.ctx, must(b.svc.SignIn().WithPassword(b.ctx, ada.Email, lisesPassword))(t), "Firefox"))(t)
 		return must(b.svc.Authenticate(b.ctx, session.Secret))(t)
 	}
 	me, elsewhere := must(b.svc.Admin(b.ctx, caller()))(t), must(b.svc.Admin(b.ctx, caller()))(t)
@@ -354,10 +354,10 @@ func TestRemovePasskey(t *testing.T) {
 		t.Errorf("another's: %v", err)
 	}
 	agent := b.member(identity.RoleAgent)
-	if err := agent.RemoveMemberPasskeys(b.ctx, membershipOf(t, b.ctx, b.desk).ID); !fault.Is(err, fault.Forbidden) {
+	if err := agent.Members().RemovePasskeys(b.ctx, membershipOf(t, b.ctx, b.desk).ID); !fault.Is(err, fault.Forbidden) {
 		t.Errorf("an agent removes the owner's: %v", err)
 	}
-	session := must(b.svc.StartSession(b.ctx, must(b.passkeySignIn(device))(t), "Firefox"))(t)
+	session := must(b.svc.SignIn().StartSession(b.ctx, must(b.passkeySignIn(device))(t), "Firefox"))(t)
 	if err := b.svc.Operator().RemoveUserPasskeys(b.ctx, b.owner.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -377,14 +377,14 @@ func TestReclaimedUserLosesSignIns(t *testing.T) {
 	_, device := b.passkey(b.svc, b.svc.As(taken.ID), "the taker's")
 	taker := must(b.svc.Admin(b.ctx, b.svc.As(taken.ID)))(t)
 	must(b.comeBack(b.svc.As(taken.ID), "open", must(taker.BeginLink(b.ctx, "the taker's", "open", ""))(t), proven{Subject: "1"}))(t)
-	if _, _, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}); err != nil {
+	if _, _, err := b.desk.Members().Invite(b.ctx, identity.InvitationInput{Email: "taken@example.org", RoleIDs: []int64{b.role(identity.RoleAgent)}}); err != nil {
 		t.Fatal(err)
 	}
 	var token string
 	links := pages
 	links.Invitation = func(t string) string { token = t; return t }
 	must(b.svc.Outgoing().SystemMail(b.ctx, b.jobs(helpdesk.JobInvite)[0], links))(t)
-	must(b.svc.AcceptInvitation(b.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(t)
+	must(b.svc.SignIn().AcceptInvitation(b.ctx, helpdesk.Caller{}, token, identity.AcceptInput{Name: "T", Password: "the owner's"}))(t)
 	if _, err := b.passkeySignIn(device); faultCode(err) != identity.PasskeyUnknown {
 		t.Errorf("the taker's passkey: %v", err)
 	}
@@ -401,14 +401,14 @@ func TestPasskeysOff(t *testing.T) {
 	for name, err := range map[string]error{
 		"begin":          errOf(me.BeginPasskey(b.ctx, "")),
 		"finish":         errOf(me.FinishPasskey(b.ctx, "x", "x", []byte("{}"))),
-		"begin sign-in":  errOf(b.svc.BeginPasskeySignIn(b.ctx)),
-		"finish sign-in": errOf(b.svc.FinishPasskeySignIn(b.ctx, "x", []byte("{}"))),
+		"begin sign-in":  errOf(b.svc.SignIn().BeginPasskey(b.ctx)),
+		"finish sign-in": errOf(b.svc.SignIn().FinishPasskey(b.ctx, "x", []byte("{}"))),
 	} {
 		if f := (*fault.Error)(nil); !errors.As(err, &f) || f.Kind != fault.Disabled || f.Code != identity.PasskeysOff {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if b.svc.PasskeyOrigin() != "" {
+	if b.svc.SignIn().PasskeyOrigin() != "" {
 		t.Error("an origin")
 	}
 }

@@ -27,31 +27,31 @@ type forgotten struct {
 	At    time.Time `json:"at"`
 }
 
-// ForgotPassword mails a link with which the user of an address can choose another password, see [Service.ChoosePassword].
+// ForgotPassword mails a link with which the user of an address can choose another password, see [SignIn.ChoosePassword].
 // The link is valid once, for an hour. Neither the result nor the time reveals whether the user exists, since only the job
 // that sends the mail looks it up. An address gets only a few mails per hour; further requests succeed without one. An
 // invalid address is an Invalid fault on email. Too many requests from one client, see [Service.From], are a RateLimited
 // fault.
-func (s *Service) ForgotPassword(ctx context.Context, email string) error {
+func (s SignIn) ForgotPassword(ctx context.Context, email string) error {
 	email = plain.Line(email)
 	if !mailaddr.Valid(email) {
 		return fault.Field("email", "is not an email address")
 	}
-	now := s.now()
-	if s.address != "" && !s.throttle.within(now, tryKey{"forgotten", network(s.address)}, forgottenTries, time.Hour) {
+	now := s.svc.now()
+	if s.svc.address != "" && !s.svc.throttle.within(now, tryKey{"forgotten", network(s.svc.address)}, forgottenTries, time.Hour) {
 		return &fault.Error{
 			Kind: fault.RateLimited, Code: "too_many_attempts", Err: retryLater(time.Hour),
 			Message: "Too many password resets were requested. Try again after the time in Retry-After.",
 		}
 	}
-	if !s.throttle.within(now, tryKey{"forgotten " + mailaddr.Key(email), ""}, forgottenMails, time.Hour) {
+	if !s.svc.throttle.within(now, tryKey{"forgotten " + mailaddr.Key(email), ""}, forgottenMails, time.Hour) {
 		return nil
 	}
 	payload, err := json.Marshal(forgotten{Email: email, At: now})
 	if err != nil {
 		return fault.Wrap(fault.Internal, "making a job", err)
 	}
-	return s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+	return s.svc.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		return tx.Within(Scope{}).Enqueue(ctx, storage.Job{Kind: JobPasswordMail, Payload: payload, RunAt: now})
 	})
 }
@@ -79,10 +79,10 @@ func (s *Service) passwordMail(ctx context.Context, job storage.ClaimedJob, link
 	out.Date, out.Subject = order.At, "Choose a new password"
 	out.Text = paragraphs(
 		greeting(user.Name),
-		"somebody, probably you, has asked for a new password at the help desk of "+out.From.Name+". To choose it, open",
+		"someone, probably you, asked to reset your password for the "+out.From.Name+" help desk. To choose a new one, open",
 		links.Password(s.passwordToken(user, expires)),
-		"The link works once, until "+expires.UTC().Format("2 January 2006 15:04 UTC")+".",
-		"If it was not you, ignore this mail: your password stays as it is.",
+		"The link works once and expires on "+expires.UTC().Format("2 January 2006 15:04 UTC")+".",
+		"If this was not you, ignore this email. Your password stays the same.",
 	)
 	return out, nil
 }

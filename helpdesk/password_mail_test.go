@@ -23,7 +23,7 @@ func TestForgotPassword(t *testing.T) {
 	from := func(address string) *helpdesk.Service { return b.svc.From(netip.MustParseAddr(address)) }
 	mail := func(email string) (sending.SystemMail, error) {
 		t.Helper()
-		if err := b.svc.ForgotPassword(b.ctx, email); err != nil {
+		if err := b.svc.SignIn().ForgotPassword(b.ctx, email); err != nil {
 			t.Fatal(err)
 		}
 		jobs := b.jobs(helpdesk.JobPasswordMail) // the same work for whoever it is
@@ -54,11 +54,11 @@ func TestForgotPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := identity.PasswordChoice{Password: "correct horse"}
-	if c, err := b.svc.ChoosePassword(b.ctx, token(first), choice); err != nil || c.UserID() != agent.UserID() {
+	if c, err := b.svc.SignIn().ChoosePassword(b.ctx, token(first), choice); err != nil || c.UserID() != agent.UserID() {
 		t.Errorf("chosen: %v, %v", c, err)
 	}
 	for name, used := range map[string]string{"used": token(first), "made for the password before": token(second)} {
-		if _, err := b.svc.ChoosePassword(b.ctx, used, choice); !errors.Is(err, helpdesk.ErrNotFound) {
+		if _, err := b.svc.SignIn().ChoosePassword(b.ctx, used, choice); !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -66,26 +66,26 @@ func TestForgotPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.svc.ForgotPassword(b.ctx, email); err != nil || len(b.jobs(helpdesk.JobPasswordMail)) != 0 {
+	if err := b.svc.SignIn().ForgotPassword(b.ctx, email); err != nil || len(b.jobs(helpdesk.JobPasswordMail)) != 0 {
 		t.Errorf("a fourth mail within the hour: %v", err)
 	}
 	b.clock.Add(time.Hour)
-	if _, err := b.svc.ChoosePassword(b.ctx, token(third), choice); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.svc.SignIn().ChoosePassword(b.ctx, token(third), choice); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("after an hour: %v", err)
 	}
 	for _, hostile := range []string{"", "x", "a@b\r\nBcc: eve@example.net", "<script>", strings.Repeat("a", 5000) + "@example.org"} {
-		if err := b.svc.ForgotPassword(b.ctx, hostile); !errors.Is(err, helpdesk.ErrInvalid) {
+		if err := b.svc.SignIn().ForgotPassword(b.ctx, hostile); !errors.Is(err, helpdesk.ErrInvalid) {
 			t.Errorf("%.30q: %v", hostile, err)
 		}
 	}
 	var refused error
 	for n := range 21 {
-		refused = from("192.0.2.1").ForgotPassword(b.ctx, fmt.Sprintf("%d@example.org", n))
+		refused = from("192.0.2.1").SignIn().ForgotPassword(b.ctx, fmt.Sprintf("%d@example.org", n))
 	}
 	if !fault.Is(refused, fault.RateLimited) {
 		t.Errorf("from one address without end: %v", refused)
 	}
-	if err := from("192.0.2.2").ForgotPassword(b.ctx, email); err != nil {
+	if err := from("192.0.2.2").SignIn().ForgotPassword(b.ctx, email); err != nil {
 		t.Errorf("from another: %v", err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // passwordTokens is an encoding that is safe in URLs.
 var passwordTokens = base32.StdEncoding.WithPadding(base32.NoPadding)
 
-// CreatePasswordToken creates a token with which its holder can choose a user's password, see [Service.ChoosePassword]. It
+// CreatePasswordToken creates a token with which its holder can choose a user's password, see [SignIn.ChoosePassword]. It
 // is valid once, until the password changes, and for life at most (0: no limit). Operators create one for any user. Others
 // create one for themselves while they have no password; a token with scopes may not.
 func (a *Admin) CreatePasswordToken(ctx context.Context, userID int64, life time.Duration) (string, error) {
@@ -63,7 +63,7 @@ func passwordMAC(key, body []byte, user identity.User) []byte {
 
 // PasswordTokenUser returns the user whose password a token lets its holder choose. A token that is forged, used or expired,
 // or belongs to a disabled user, is a NotFound fault.
-func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity.User, error) {
+func (s SignIn) PasswordTokenUser(ctx context.Context, token string) (identity.User, error) {
 	missing := fault.Missing("password token", 0)
 	text, found := strings.CutPrefix(token, identity.PasswordTokenPrefix)
 	raw, err := passwordTokens.DecodeString(text)
@@ -79,15 +79,15 @@ func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity
 	if m <= 0 || n+m != len(body) {
 		return identity.User{}, missing
 	}
-	user, err := s.cfg.Store.User(ctx, int64(id))
+	user, err := s.svc.cfg.Store.User(ctx, int64(id))
 	if err != nil {
 		if fault.Is(err, fault.NotFound) {
 			return identity.User{}, missing
 		}
 		return identity.User{}, err
 	}
-	genuine := s.signedBy(func(key []byte) bool { return hmac.Equal(mac, passwordMAC(key, body, user)) })
-	if !genuine || user.Disabled() || expires != 0 && s.now().Unix() >= int64(expires) {
+	genuine := s.svc.signedBy(func(key []byte) bool { return hmac.Equal(mac, passwordMAC(key, body, user)) })
+	if !genuine || user.Disabled() || expires != 0 && s.svc.now().Unix() >= int64(expires) {
 		return identity.User{}, missing
 	}
 	return user, nil
@@ -96,8 +96,8 @@ func (s *Service) PasswordTokenUser(ctx context.Context, token string) (identity
 // ChoosePassword sets the password of a token's user, ends their sessions and returns them as the caller. For a user with a
 // second factor the returned caller is anonymous, and they must sign in. Access tokens stay valid. The token is used up:
 // afterwards it is a NotFound fault. An address that another user has is an Invalid fault.
-func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.PasswordChoice) (Caller, error) {
-	before, err := s.PasswordTokenUser(ctx, token)
+func (s SignIn) ChoosePassword(ctx context.Context, token string, in identity.PasswordChoice) (Caller, error) {
+	before, err := s.svc.SignIn().PasswordTokenUser(ctx, token)
 	if err != nil {
 		return Caller{}, err
 	}
@@ -109,11 +109,11 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.
 	if err := problems.Err(); err != nil {
 		return Caller{}, err
 	}
-	hash, err := s.hashPassword(ctx, in.Password)
+	hash, err := s.svc.hashPassword(ctx, in.Password)
 	if err != nil {
 		return Caller{}, err
 	}
-	err = s.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
+	err = s.svc.beginSystem(0)(ctx, func(ctx context.Context, tx SystemTx) error {
 		user, err := tx.UserForUpdate(ctx, before.ID)
 		if err != nil {
 			return err
@@ -124,7 +124,7 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.
 		if before.PasswordHash == "" {
 			introduce(&user, in)
 		}
-		user.PasswordHash, user.UpdatedAt = hash, s.now()
+		user.PasswordHash, user.UpdatedAt = hash, s.svc.now()
 		if err := tx.UpdateUser(ctx, &user); err != nil {
 			return takenField(err, identity.UniqueUserEmail, "email")
 		}
@@ -132,17 +132,17 @@ func (s *Service) ChoosePassword(ctx context.Context, token string, in identity.
 			return err
 		}
 		if user.EmailKey != before.EmailKey {
-			if err := s.ownCredentialChanged(ctx, tx, auditEmail, user.ID, user.ID, 0, before.Email); err != nil {
+			if err := s.svc.ownCredentialChanged(ctx, tx, auditEmail, user.ID, user.ID, 0, before.Email); err != nil {
 				return err
 			}
-			return s.note(ctx, tx, auditPassword, user.ID, user.ID, 0) // the new address is theirs who chose both
+			return s.svc.note(ctx, tx, auditPassword, user.ID, user.ID, 0) // the new address is theirs who chose both
 		}
-		return s.ownCredentialChanged(ctx, tx, auditPassword, user.ID, user.ID, 0, "")
+		return s.svc.ownCredentialChanged(ctx, tx, auditPassword, user.ID, user.ID, 0, "")
 	})
 	if err != nil || before.HasSecondFactor() {
 		return Caller{}, err
 	}
-	return s.AsSignedIn(before.ID), nil
+	return s.svc.AsSignedIn(before.ID), nil
 }
 
 // introduce copies a new user's name and address.

@@ -27,7 +27,7 @@ func TestPasswordToken(t *testing.T) {
 	}
 	forSetUp, again := link(0), link(time.Hour)
 	for name, token := range map[string]string{"nothing": "", "another prefix": "hwp_AAAA", "short": "hwr_AA", "forged": forged(forSetUp)} {
-		if _, err := b.svc.PasswordTokenUser(t.Context(), token); !fault.Is(err, fault.NotFound) {
+		if _, err := b.svc.SignIn().PasswordTokenUser(t.Context(), token); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -36,27 +36,27 @@ func TestPasswordToken(t *testing.T) {
 		"bad address":    {Password: "correct horse", Email: "nonsense"},
 		"taken address":  {Password: "correct horse", Email: b.owner.Email},
 	} {
-		if _, err := b.svc.ChoosePassword(t.Context(), forSetUp, in); !fault.Is(err, fault.Invalid) {
+		if _, err := b.svc.SignIn().ChoosePassword(t.Context(), forSetUp, in); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	c, err := b.svc.ChoosePassword(t.Context(), forSetUp, identity.PasswordChoice{Password: "correct horse", Name: "Ada", Email: "ada@example.net"})
+	c, err := b.svc.SignIn().ChoosePassword(t.Context(), forSetUp, identity.PasswordChoice{Password: "correct horse", Name: "Ada", Email: "ada@example.net"})
 	if err != nil || c.UserID() != first.ID {
 		t.Fatal(c, err)
 	}
-	if _, err := b.svc.SignIn(t.Context(), "ada@example.net", "correct horse"); err != nil {
+	if _, err := b.svc.SignIn().WithPassword(t.Context(), "ada@example.net", "correct horse"); err != nil {
 		t.Error(err)
 	}
 	for name, token := range map[string]string{"used": forSetUp, "made for the password before": again} {
-		if _, err := b.svc.ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "another horse"}); !fault.Is(err, fault.NotFound) {
+		if _, err := b.svc.SignIn().ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "another horse"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	session, err := b.svc.StartSession(t.Context(), c, "")
+	session, err := b.svc.SignIn().StartSession(t.Context(), c, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.svc.ChoosePassword(t.Context(), link(time.Hour), identity.PasswordChoice{Password: "third horse", Name: "Eve", Email: "eve@example.net"}); err != nil {
+	if _, err := b.svc.SignIn().ChoosePassword(t.Context(), link(time.Hour), identity.PasswordChoice{Password: "third horse", Name: "Eve", Email: "eve@example.net"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.svc.Authenticate(t.Context(), session.Secret); !fault.Is(err, fault.Unauthenticated) {
@@ -67,7 +67,7 @@ func TestPasswordToken(t *testing.T) {
 	}
 	soon := link(time.Minute)
 	b.clock.Add(2 * time.Minute)
-	if _, err := b.svc.PasswordTokenUser(t.Context(), soon); !fault.Is(err, fault.NotFound) {
+	if _, err := b.svc.SignIn().PasswordTokenUser(t.Context(), soon); !fault.Is(err, fault.NotFound) {
 		t.Error("expired:", err)
 	}
 }

@@ -77,7 +77,7 @@ func TestOnline(t *testing.T) {
 			if tt.active > 0 {
 				m.LastActivity = b.clock.now.Add(-tt.active)
 			}
-			if got := b.desk.Online(m); got != tt.want {
+			if got := b.desk.Members().Online(m); got != tt.want {
 				t.Errorf("online: %v", got)
 			}
 		})
@@ -95,9 +95,9 @@ func TestAvailabilityInput(t *testing.T) {
 	in := identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: storage.Some(true)}
 	in.Schedule = storage.Some([]identity.WorkingHours{{Day: time.Monday, From: "09:00", To: "17:00"}})
 	in.Timezone = storage.Some("America/New_York")
-	set := must(b.desk.SetAvailability(b.ctx, own.ID, in))(t)
+	set := must(b.desk.Members().SetAvailability(b.ctx, own.ID, in))(t)
 	later := identity.AvailabilityInput{ForceOffline: no, WhileInApp: no, UseSchedule: no}
-	if kept := must(b.desk.SetAvailability(b.ctx, own.ID, later))(t); kept.Availability.Timezone != "America/New_York" ||
+	if kept := must(b.desk.Members().SetAvailability(b.ctx, own.ID, later))(t); kept.Availability.Timezone != "America/New_York" ||
 		!slices.Equal(kept.Availability.Schedule, set.Availability.Schedule) {
 		t.Errorf("what was left out changed: %+v", kept.Availability)
 	}
@@ -120,7 +120,7 @@ func TestAvailabilityInput(t *testing.T) {
 	} {
 		bad := in
 		tt.change(&bad)
-		_, err := b.desk.SetAvailability(b.ctx, own.ID, bad)
+		_, err := b.desk.Members().SetAvailability(b.ctx, own.ID, bad)
 		if diff := cmp.Diff(tt.fields, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -130,7 +130,7 @@ func TestAvailabilityInput(t *testing.T) {
 // ids of the account's roles by their keys.
 func (b *bundle) roles() map[string]int64 {
 	out := map[string]int64{}
-	for _, r := range must(b.desk.Roles(b.ctx))(b.t) {
+	for _, r := range must(b.desk.Roles().All(b.ctx))(b.t) {
 		out[r.Key] = r.ID
 	}
 	return out
@@ -146,18 +146,18 @@ func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	roles := b.roles()
-	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
+	other := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other")}))(t)
 	admin, limited, agent := b.member(identity.RoleAdmin), b.member(identity.RoleAdmin), b.member(identity.RoleAgent)
 	owner, a, l, g := membershipOf(t, b.ctx, b.desk), membershipOf(t, b.ctx, admin), membershipOf(t, b.ctx, limited), membershipOf(t, b.ctx, agent)
 	one := identity.MembershipUpdate{RoleIDs: l.RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}
-	must(b.desk.UpdateMember(b.ctx, l.ID, one))(t)
+	must(b.desk.Members().Update(b.ctx, l.ID, one))(t)
 	limited = must(b.svc.Desk(b.ctx, b.svc.As(limited.UserID()), b.account.ID))(t)
 	update := func(d *helpdesk.Desk, id int64, role string, mailboxes ...int64) error {
-		_, err := d.UpdateMember(b.ctx, id, identity.MembershipUpdate{RoleIDs: []int64{roles[role]}, MailboxIDs: storage.Some(mailboxes)})
+		_, err := d.Members().Update(b.ctx, id, identity.MembershipUpdate{RoleIDs: []int64{roles[role]}, MailboxIDs: storage.Some(mailboxes)})
 		return err
 	}
 	invite := func(d *helpdesk.Desk, role string, mailboxes ...int64) error {
-		_, _, err := d.Invite(b.ctx, identity.InvitationInput{Email: "x@example.org", RoleIDs: []int64{roles[role]}, MailboxIDs: mailboxes})
+		_, _, err := d.Members().Invite(b.ctx, identity.InvitationInput{Email: "x@example.org", RoleIDs: []int64{roles[role]}, MailboxIDs: mailboxes})
 		return err
 	}
 	for _, tt := range []struct {
@@ -167,7 +167,7 @@ func TestGrantsAreLimitedToOwnPermissions(t *testing.T) {
 	}{
 		{"an admin makes itself an owner", update(admin, a.ID, identity.RoleOwner), helpdesk.ErrForbidden},
 		{"an admin changes the owner", update(admin, owner.ID, identity.RoleAgent), helpdesk.ErrForbidden},
-		{"an admin removes the owner", admin.RemoveMember(b.ctx, owner.ID), helpdesk.ErrForbidden},
+		{"an admin removes the owner", admin.Members().Remove(b.ctx, owner.ID), helpdesk.ErrForbidden},
 		{"an admin invites an owner", invite(admin, identity.RoleOwner), helpdesk.ErrForbidden},
 		{"an admin invites an admin", invite(admin, identity.RoleAdmin), nil},
 		{"an admin promotes an agent", update(admin, g.ID, identity.RoleAdmin), nil},
@@ -203,7 +203,7 @@ func TestAcceptInvitation(t *testing.T) {
 	b := newBundle(t)
 	roles := b.roles()
 	invite := func(email string) string {
-		_, token, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: email, Name: "Proposed", RoleIDs: []int64{roles[identity.RoleAgent]}})
+		_, token, err := b.desk.Members().Invite(b.ctx, identity.InvitationInput{Email: email, Name: "Proposed", RoleIDs: []int64{roles[identity.RoleAgent]}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestAcceptInvitation(t *testing.T) {
 	scoped := must(b.svc.Authenticate(b.ctx, narrow))(t)
 	token := invite("grace@EXAMPLE.org")
 	accept := func(c helpdesk.Caller, token, password string) error {
-		_, err := b.svc.AcceptInvitation(b.ctx, c, token, identity.AcceptInput{Name: "Thief", Password: password})
+		_, err := b.svc.SignIn().AcceptInvitation(b.ctx, c, token, identity.AcceptInput{Name: "Thief", Password: password})
 		return err
 	}
 	fresh := invite("new@example.org")
@@ -245,14 +245,14 @@ func TestAcceptInvitation(t *testing.T) {
 	if u := must(b.svc.Operator().UserByEmail(b.ctx, "new@example.org"))(t); u.Name != "Thief" {
 		t.Errorf("the new user is %q", u.Name)
 	}
-	must(b.svc.SignIn(b.ctx, "new@example.org", "password two"))(t)
-	must(b.svc.SignIn(b.ctx, "grace@example.org", "password one"))(t)
+	must(b.svc.SignIn().WithPassword(b.ctx, "new@example.org", "password two"))(t)
+	must(b.svc.SignIn().WithPassword(b.ctx, "grace@example.org", "password one"))(t)
 	b.clock.Add(7 * 24 * time.Hour)
 	if err := accept(nobody, old, "password two"); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("an expired invitation: %v", err)
 	}
 	again := invite("old@example.org") // takes the place of the expired one
-	page := must(b.desk.Invitations(b.ctx, storage.PageRequest{}))(t)
+	page := must(b.desk.Members().Invitations(b.ctx, storage.PageRequest{}))(t)
 	if len(page.Items) != 1 || strings.Contains(string(page.Items[0].Nonce)+string(page.Items[0].Hash), again) {
 		t.Errorf("%d invitations", len(page.Items))
 	}
@@ -267,12 +267,12 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	self := b.svc.As(b.owner.ID)
-	first := must(b.svc.StartSession(b.ctx, self, ""))(t)
+	first := must(b.svc.SignIn().StartSession(b.ctx, self, ""))(t)
 	caller := must(b.svc.Authenticate(b.ctx, first.Secret))(t)
-	if _, err := b.svc.StartSession(b.ctx, caller, ""); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := b.svc.SignIn().StartSession(b.ctx, caller, ""); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a session of a session: %v", err)
 	}
-	if _, err := b.svc.StartSession(b.ctx, helpdesk.Caller{}, ""); !errors.Is(err, helpdesk.ErrUnauthenticated) {
+	if _, err := b.svc.SignIn().StartSession(b.ctx, helpdesk.Caller{}, ""); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("a session of nobody: %v", err)
 	}
 	admin := must(b.svc.Admin(b.ctx, caller))(t)
@@ -284,20 +284,20 @@ func TestSessions(t *testing.T) {
 		t.Errorf("tokens: %+v", listed)
 	}
 	for range 2 { // the second time it has ended already
-		if err := b.svc.EndSession(b.ctx, caller); err != nil {
+		if err := b.svc.SignIn().EndSession(b.ctx, caller); err != nil {
 			t.Error(err)
 		}
 	}
 	if _, err := b.svc.Authenticate(b.ctx, first.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("after the end: %v", err)
 	}
-	second := must(b.svc.StartSession(b.ctx, self, ""))(t)
+	second := must(b.svc.SignIn().StartSession(b.ctx, self, ""))(t)
 	b.clock.Add(14 * 24 * time.Hour)
 	if _, err := b.svc.Authenticate(b.ctx, second.Secret); !errors.Is(err, helpdesk.ErrUnauthenticated) {
 		t.Errorf("after 14 days: %v", err)
 	}
 	kept := must(b.svc.Authenticate(b.ctx, secret))(t)
-	if err := b.svc.EndSession(b.ctx, kept); err != nil {
+	if err := b.svc.SignIn().EndSession(b.ctx, kept); err != nil {
 		t.Error(err)
 	}
 	must(b.svc.Authenticate(b.ctx, secret))(t)
@@ -309,7 +309,7 @@ func TestOwnSessions(t *testing.T) {
 	b := newBundle(t)
 	self := b.svc.As(b.owner.ID)
 	start := func(device string) helpdesk.Caller {
-		return must(b.svc.Authenticate(b.ctx, must(b.svc.StartSession(b.ctx, self, device))(t).Secret))(t)
+		return must(b.svc.Authenticate(b.ctx, must(b.svc.SignIn().StartSession(b.ctx, self, device))(t).Secret))(t)
 	}
 	start("expired")
 	b.clock.Add(10 * 24 * time.Hour)
@@ -361,18 +361,18 @@ func TestInvited(t *testing.T) {
 			return token
 		}, false},
 		"a withdrawn one": {func(b *bundle, i identity.Invitation, token string) string {
-			must(0, b.desk.DeleteInvitation(b.ctx, i.ID))(b.t)
+			must(0, b.desk.Members().DeleteInvitation(b.ctx, i.ID))(b.t)
 			return token
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			i, token, err := b.desk.Invite(b.ctx, identity.InvitationInput{Email: "lise@example.org", Name: "Lise", RoleIDs: []int64{b.roles()[identity.RoleAgent]}})
+			i, token, err := b.desk.Members().Invite(b.ctx, identity.InvitationInput{Email: "lise@example.org", Name: "Lise", RoleIDs: []int64{b.roles()[identity.RoleAgent]}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := b.svc.Invited(b.ctx, tt.change(b, i, token))
+			got, err := b.svc.SignIn().Invited(b.ctx, tt.change(b, i, token))
 			if !tt.known {
 				if !errors.Is(err, helpdesk.ErrNotFound) {
 					t.Errorf("%+v %v", got, err)

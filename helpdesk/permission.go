@@ -14,15 +14,15 @@ func Domain() storage.Domain {
 		Roles: map[string][]string{
 			identity.RoleAgent: names(
 				identity.AccountsView, identity.MembershipsView, identity.RolesView, identity.MailboxesView,
-				identity.CustomersView, identity.CustomersCreate, identity.CustomersUpdate,
+				identity.CustomersView, identity.CustomersCreate, identity.CustomersUpdate, identity.CompaniesView,
 				identity.ConversationsView, identity.ConversationsCreate, identity.ConversationsUpdate, identity.ConversationsDelete, identity.ConversationsAssign,
 				identity.InteractionsView, identity.InteractionsCreate, identity.InteractionsUpdate, identity.InteractionsDelete, identity.NotesCreate,
 				identity.TagsView, identity.TagsCreate, identity.ViewsView, identity.ViewsCreate, identity.ViewsUpdate, identity.ViewsDelete,
-				identity.DomainsView, identity.PGPKeysView,
+				identity.DomainsView, identity.PGPKeysView, identity.FieldsView, identity.CalendarsView, identity.AutoRepliesView, identity.RulesView, identity.SLAsView,
 			),
 			identity.RoleCollaborator: names(
-				identity.AccountsView, identity.MembershipsView, identity.RolesView, identity.MailboxesView, identity.CustomersView,
-				identity.ConversationsView, identity.InteractionsView, identity.NotesCreate, identity.TagsView, identity.ViewsView,
+				identity.AccountsView, identity.MembershipsView, identity.RolesView, identity.MailboxesView, identity.CustomersView, identity.CompaniesView,
+				identity.ConversationsView, identity.InteractionsView, identity.NotesCreate, identity.TagsView, identity.ViewsView, identity.FieldsView,
 			),
 			identity.RoleEditor: names(identity.AccountsView),
 		},
@@ -36,8 +36,9 @@ func permissions() []identity.Permission {
 		identity.AccountsExport, identity.MailboxesConnection, identity.ConversationsAssign, identity.NotesCreate, identity.AuditLogView,
 	}
 	for _, area := range []string{
-		"accounts", "memberships", "roles", "mailboxes", "customers", "conversations", "interactions",
-		"tags", "views", "domains", "pgp_keys", "webhooks",
+		"accounts", "memberships", "roles", "mailboxes", "customers", "companies", "conversations", "interactions",
+		"tags", "fields", "views", "domains", "pgp_keys", "webhooks",
+		"calendars", "auto_replies", "rules", "slas",
 	} {
 		for _, action := range []string{"view", "create", "update", "delete"} {
 			all = append(all, identity.Permission(area+"."+action))
@@ -58,13 +59,19 @@ func eventAreas() map[string]string {
 		identity.MailboxesView:       {"mailbox"},
 		identity.MailboxesConnection: {"mail"},
 		identity.CustomersView:       {"customer", "suppression", "blocked_sender"},
+		identity.CompaniesView:       {"company"},
 		identity.PGPKeysView:         {"pgp_key"},
 		identity.ConversationsView:   {"conversation", "notification"},
 		identity.InteractionsView:    {"interaction", "attachment", "saved_reply"},
 		identity.TagsView:            {"tag"},
+		identity.FieldsView:          {"field"},
 		identity.ViewsView:           {"view"},
 		identity.DomainsView:         {"domain"},
 		identity.WebhooksView:        {"webhook"},
+		identity.CalendarsView:       {"calendar"},
+		identity.AutoRepliesView:     {"auto_reply"},
+		identity.RulesView:           {"rule"},
+		identity.SLAsView:            {"sla"},
 	} {
 		for _, area := range of {
 			areas[area] = string(p)

@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,10 +27,55 @@ type PGPKey struct {
 	UpdatedAt       time.Time
 }
 
-// KeyOfAddress is a key with the mailaddr.Key of its address.
-type KeyOfAddress struct {
+// pgpKeyNoun declares the rows of keys, which are removed with their addresses.
+func pgpKeyNoun() storage.Declared[PGPKey, PGPKeyFilter] {
+	return storage.Declared[PGPKey, PGPKeyFilter]{
+		Noun: storage.Noun[PGPKey]{
+			Name: "key",
+			ID:   func(k *PGPKey) *int64 { return &k.ID },
+			Unique: []storage.Unique[PGPKey]{
+				{Code: UniquePGPKey, Index: "fingerprint", Fields: func(k *PGPKey) []any { return []any{&k.CustomerEmailID, &k.Fingerprint} }},
+			},
+		},
+		Key: "pgp_key", Plural: "pgp_keys",
+		Columns: []storage.Column[PGPKey]{
+			{Name: "customer_email_id", Field: func(k *PGPKey) any { return &k.CustomerEmailID }, Refers: "customer_email", Owner: "hw_customer_emails"},
+			{Name: "name", Field: func(k *PGPKey) any { return &k.Name }},
+			{Name: "fingerprint", Field: func(k *PGPKey) any { return &k.Fingerprint }},
+			{Name: "content", Field: func(k *PGPKey) any { return &k.Content }},
+			{Name: "expires_at", Field: func(k *PGPKey) any { return &k.ExpiresAt }},
+			{Name: "created_at", Field: func(k *PGPKey) any { return &k.CreatedAt }},
+			{Name: "updated_at", Field: func(k *PGPKey) any { return &k.UpdatedAt }},
+		},
+		Where: func(f PGPKeyFilter) []storage.Condition {
+			return []storage.Condition{storage.OneOf("customer_email_id", f.CustomerEmailIDs)}
+		},
+	}
+}
+
+// keyOfAddress is a key with the mailaddr.Key of its address.
+type keyOfAddress struct {
 	PGPKey
 	EmailKey string
+}
+
+// keysOfAddresses lists, by id, the keys of the customers' addresses with the given Keys.
+func keysOfAddresses(ctx context.Context, r Reader, keys []string) ([]keyOfAddress, error) {
+	emails, err := r.EmailsByKey(ctx, keys)
+	if err != nil || len(emails) == 0 {
+		return nil, err
+	}
+	of := map[int64]string{}
+	for _, e := range emails {
+		of[e.ID] = e.Key
+	}
+	ids := slices.Collect(maps.Keys(of))
+	found, err := pgpKeyNoun().Reader(r).List(ctx, PGPKeyFilter{CustomerEmailIDs: ids}, storage.Seek{Limit: storage.NoLimit})
+	all := make([]keyOfAddress, len(found))
+	for i, k := range found {
+		all[i] = keyOfAddress{k, of[k.CustomerEmailID]}
+	}
+	return all, err
 }
 
 // AddressedKey is a key with its address.
@@ -75,7 +121,7 @@ type PGPKeyInput struct {
 // pgpEnabled returns a Disabled fault without Config.ParseKey.
 func (s *Service) pgpEnabled() error {
 	if s.cfg.ParseKey == nil {
-		return fault.New(fault.Disabled, "PGP encryption is switched off on this server.")
+		return fault.New(fault.Disabled, "PGP encryption is turned off on this server.")
 	}
 	return nil
 }
@@ -83,10 +129,16 @@ func (s *Service) pgpEnabled() error {
 // EncryptsMail reports whether Config.ParseKey is set: if not, all methods for keys are Disabled faults.
 func (s *Service) EncryptsMail() bool { return s.cfg.ParseKey != nil }
 
-// CreatePGPKey adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that cannot encrypt mail, or
+// PGPKeys are the OpenPGP keys of customers.
+type PGPKeys struct{ *desk }
+
+// PGPKeys returns the handle of the OpenPGP keys of customers.
+func (d *Desk) PGPKeys() PGPKeys { return PGPKeys{&d.desk} }
+
+// Create adds a key to one of a customer's addresses. It needs pgp_keys.create. A key that cannot encrypt mail, or
 // that is not for the address, is an Invalid fault on content with the reason. Like all methods for keys, it is a Disabled
 // fault without Config.ParseKey.
-func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
+func (d PGPKeys) Create(ctx context.Context, customerID int64, in PGPKeyInput) (AddressedKey, error) {
 	begin, err := d.guard.Write(identity.PGPKeysCreate)
 	if err != nil {
 		return AddressedKey{}, err
@@ -116,7 +168,7 @@ func (d *Desk) CreatePGPKey(ctx context.Context, customerID int64, in PGPKeyInpu
 		if err := d.reachesWhole(ctx, tx.Reader(), customerID); err != nil {
 			return err
 		}
-		if err := tx.PGPKeys().Insert(ctx, &key); err != nil {
+		if err := pgpKeyNoun().Rows(tx).Insert(ctx, &key); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.created", key.ID, 0)
@@ -166,7 +218,7 @@ func keyFits(ctx context.Context, tx Tx, problems fault.Collector, c Customer, k
 	if !fits {
 		return fault.Field("content", "is not a key for "+c.Emails[at].Email)
 	}
-	keys, err := tx.PGPKeys().List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, storage.Seek{Limit: maxPGPKeys})
+	keys, err := pgpKeyNoun().Rows(tx).List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, storage.Seek{Limit: maxPGPKeys})
 	if err == nil && len(keys) >= maxPGPKeys {
 		err = fault.New(fault.Conflict, "The customer already has the maximum number of keys.")
 	}
@@ -187,7 +239,7 @@ func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, e
 	if err != nil {
 		return AddressedKey{}, err
 	}
-	key, err := r.PGPKeys().Get(ctx, id)
+	key, err := pgpKeyNoun().Reader(r).Get(ctx, id)
 	if err == nil && !slices.Contains(emailIDs(c), key.CustomerEmailID) {
 		err = fault.Missing("key", id)
 	}
@@ -197,8 +249,8 @@ func keyOf(ctx context.Context, r Reader, customerID, id int64) (AddressedKey, e
 	return addressed(c, key), nil
 }
 
-// PGPKey returns a key of a customer. It needs pgp_keys.view.
-func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, error) {
+// Get returns a key of a customer. It needs pgp_keys.view.
+func (d PGPKeys) Get(ctx context.Context, customerID, id int64) (AddressedKey, error) {
 	r, err := d.guard.Read(identity.PGPKeysView)
 	if err != nil {
 		return AddressedKey{}, err
@@ -209,8 +261,8 @@ func (d *Desk) PGPKey(ctx context.Context, customerID, id int64) (AddressedKey, 
 	return keyOf(ctx, r, customerID, id)
 }
 
-// PGPKeys lists the keys of a customer, by id. It needs pgp_keys.view.
-func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[AddressedKey], error) {
+// List lists the keys of a customer, by id. It needs pgp_keys.view.
+func (d PGPKeys) List(ctx context.Context, customerID int64, req storage.PageRequest) (storage.Page[AddressedKey], error) {
 	r, err := d.guard.Read(identity.PGPKeysView)
 	if err != nil {
 		return storage.Page[AddressedKey]{}, err
@@ -224,7 +276,7 @@ func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRe
 	}
 	return storage.List(req, false, func(k AddressedKey) storage.Position { return storage.Position{ID: k.ID} },
 		func(seek storage.Seek) ([]AddressedKey, error) {
-			keys, err := r.PGPKeys().List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, seek)
+			keys, err := pgpKeyNoun().Reader(r).List(ctx, PGPKeyFilter{CustomerEmailIDs: emailIDs(c)}, seek)
 			all := make([]AddressedKey, len(keys))
 			for i, k := range keys {
 				all[i] = addressed(c, k)
@@ -233,8 +285,8 @@ func (d *Desk) PGPKeys(ctx context.Context, customerID int64, req storage.PageRe
 		})
 }
 
-// UpdatePGPKey renames a key; the name is required. It needs pgp_keys.update.
-func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
+// Update renames a key; the name is required. It needs pgp_keys.update.
+func (d PGPKeys) Update(ctx context.Context, customerID, id int64, name string) (AddressedKey, error) {
 	begin, err := d.guard.Write(identity.PGPKeysUpdate)
 	if err != nil {
 		return AddressedKey{}, err
@@ -250,14 +302,14 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	}
 	var key AddressedKey
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if _, err := tx.PGPKeys().Lock(ctx, id); err != nil {
+		if _, err := pgpKeyNoun().Rows(tx).Lock(ctx, id); err != nil {
 			return err
 		}
 		if key, err = keyOf(ctx, tx.Reader(), customerID, id); err != nil {
 			return err
 		}
 		key.Name, key.UpdatedAt = name, d.svc.now()
-		if err := tx.PGPKeys().Update(ctx, &key.PGPKey); err != nil {
+		if err := pgpKeyNoun().Rows(tx).Update(ctx, &key.PGPKey); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.updated", id, 0)
@@ -268,9 +320,9 @@ func (d *Desk) UpdatePGPKey(ctx context.Context, customerID, id int64, name stri
 	return key, nil
 }
 
-// DeletePGPKey removes a key. Afterwards, mail to the address is sent unencrypted unless it has another key. It needs
+// Delete removes a key. Afterwards, mail to the address is sent unencrypted unless it has another key. It needs
 // pgp_keys.delete.
-func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
+func (d PGPKeys) Delete(ctx context.Context, customerID, id int64) error {
 	begin, err := d.guard.Write(identity.PGPKeysDelete)
 	if err != nil {
 		return err
@@ -285,7 +337,7 @@ func (d *Desk) DeletePGPKey(ctx context.Context, customerID, id int64) error {
 		if err := d.reachesWhole(ctx, tx.Reader(), customerID); err != nil {
 			return err
 		}
-		if err := tx.PGPKeys().Delete(ctx, id); err != nil {
+		if err := pgpKeyNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "pgp_key.deleted", id, 0)

@@ -28,8 +28,8 @@ func parseKey(content []byte, now time.Time) (helpdesk.PublicKey, error) {
 func withKeys(t *testing.T) (b *bundle, customer helpdesk.Customer, armored []byte) {
 	t.Helper()
 	b = newBundle(t).with(func(cfg *helpdesk.Config) { cfg.ParseKey = parseKey })
-	customer = must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{
-		FirstName: "Ada", Emails: storage.Some([]helpdesk.Item{{Value: "ADA@example.com"}, {Value: "countess@example.com"}}),
+	customer = must(b.desk.Customers().Create(b.ctx, helpdesk.CustomerInput{
+		FirstName: storage.Some("Ada"), Emails: storage.Some([]helpdesk.Item{{Value: "ADA@example.com"}, {Value: "countess@example.com"}}),
 	}))(t)
 	return b, customer, must(os.ReadFile("pgp/testdata/ada.asc"))(t)
 }
@@ -41,7 +41,7 @@ func TestPGPKeys(t *testing.T) {
 	in := func(content []byte) helpdesk.PGPKeyInput {
 		return helpdesk.PGPKeyInput{CustomerEmailID: email, Content: base64.StdEncoding.EncodeToString(content)}
 	}
-	key := must(b.desk.CreatePGPKey(b.ctx, ada.ID, in(armored)))(t)
+	key := must(b.desk.PGPKeys().Create(b.ctx, ada.ID, in(armored)))(t)
 	if key.Name != "Ada Lovelace <ada@example.com>" || len(key.Fingerprint) != 40 || strings.ToUpper(key.Fingerprint) != key.Fingerprint || !key.ExpiresAt.IsZero() || key.Email != "ADA@example.com" {
 		t.Errorf("%+v", key)
 	}
@@ -61,34 +61,34 @@ func TestPGPKeys(t *testing.T) {
 		"an unknown address":    {helpdesk.PGPKeyInput{CustomerEmailID: 999, Content: in(armored).Content}, fault.Fields{"customer_email_id": {"is not an address of this customer"}}},
 		"all that can be wrong": {helpdesk.PGPKeyInput{CustomerEmailID: 999, Name: strings.Repeat("n", 201), Content: "eA"}, fault.Fields{"customer_email_id": {"is not an address of this customer"}, "name": {"is longer than 200 characters"}, "content": {"is no OpenPGP key"}}},
 	} {
-		_, err := b.desk.CreatePGPKey(b.ctx, ada.ID, tt.in)
+		_, err := b.desk.PGPKeys().Create(b.ctx, ada.ID, tt.in)
 		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
 	}
 	// Line breaks and missing padding are no reason to refuse.
-	if err := b.desk.DeletePGPKey(b.ctx, ada.ID, key.ID); err != nil {
+	if err := b.desk.PGPKeys().Delete(b.ctx, ada.ID, key.ID); err != nil {
 		t.Fatal(err)
 	}
 	loose := in(key.Content)
 	loose.Content = strings.TrimRight(loose.Content[:64]+"\r\n"+loose.Content[64:], "=")
 	loose.Name = "Work"
-	key = must(b.desk.CreatePGPKey(b.ctx, ada.ID, loose))(t)
-	renamed := must(b.desk.UpdatePGPKey(b.ctx, ada.ID, key.ID, " Home "))(t)
+	key = must(b.desk.PGPKeys().Create(b.ctx, ada.ID, loose))(t)
+	renamed := must(b.desk.PGPKeys().Update(b.ctx, ada.ID, key.ID, " Home "))(t)
 	if key.Name != "Work" || renamed.Name != "Home" {
 		t.Errorf("named %q, then %q", key.Name, renamed.Name)
 	}
-	if _, err := b.desk.UpdatePGPKey(b.ctx, ada.ID, key.ID, " "); fieldsOf(err)["name"] == nil {
+	if _, err := b.desk.PGPKeys().Update(b.ctx, ada.ID, key.ID, " "); fieldsOf(err)["name"] == nil {
 		t.Error(err)
 	}
-	other := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "Bob"}))(t)
-	if _, err := b.desk.PGPKey(b.ctx, other.ID, key.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	other := must(b.desk.Customers().Create(b.ctx, helpdesk.CustomerInput{FirstName: storage.Some("Bob")}))(t)
+	if _, err := b.desk.PGPKeys().Get(b.ctx, other.ID, key.ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("below another customer: %v", err)
 	}
-	if err := b.desk.DeletePGPKey(b.ctx, other.ID, key.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if err := b.desk.PGPKeys().Delete(b.ctx, other.ID, key.ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("below another customer: %v", err)
 	}
-	list := must(b.desk.PGPKeys(b.ctx, ada.ID, storage.PageRequest{}))(t).Items
+	list := must(b.desk.PGPKeys().List(b.ctx, ada.ID, storage.PageRequest{}))(t).Items
 	if diff := cmp.Diff([]helpdesk.AddressedKey{renamed}, list); diff != "" {
 		t.Error(diff)
 	}
@@ -100,11 +100,11 @@ func TestPGPKeys(t *testing.T) {
 func TestPGPSwitchedOff(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	_, created := b.desk.CreatePGPKey(b.ctx, 1, helpdesk.PGPKeyInput{})
-	_, listed := b.desk.PGPKeys(b.ctx, 1, storage.PageRequest{})
-	_, got := b.desk.PGPKey(b.ctx, 1, 1)
-	_, updated := b.desk.UpdatePGPKey(b.ctx, 1, 1, "x")
-	for i, err := range []error{created, listed, got, updated, b.desk.DeletePGPKey(b.ctx, 1, 1)} {
+	_, created := b.desk.PGPKeys().Create(b.ctx, 1, helpdesk.PGPKeyInput{})
+	_, listed := b.desk.PGPKeys().List(b.ctx, 1, storage.PageRequest{})
+	_, got := b.desk.PGPKeys().Get(b.ctx, 1, 1)
+	_, updated := b.desk.PGPKeys().Update(b.ctx, 1, 1, "x")
+	for i, err := range []error{created, listed, got, updated, b.desk.PGPKeys().Delete(b.ctx, 1, 1)} {
 		if !fault.Is(err, fault.Disabled) {
 			t.Errorf("%d: %v", i, err)
 		}
@@ -149,9 +149,9 @@ func fakeKeys(t *testing.T, keys map[string][]string) (b *bundle, conversation i
 	})
 	conversation = b.receive(opening()).ConversationID
 	for email, words := range keys {
-		c := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
+		c := must(b.desk.Customers().Create(b.ctx, helpdesk.CustomerInput{FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
 		for _, word := range words {
-			must(b.desk.CreatePGPKey(b.ctx, c.ID, helpdesk.PGPKeyInput{
+			must(b.desk.PGPKeys().Create(b.ctx, c.ID, helpdesk.PGPKeyInput{
 				CustomerEmailID: c.Emails[0].ID, Content: base64.StdEncoding.EncodeToString([]byte(word + " " + email)),
 			}))(t)
 		}
@@ -196,7 +196,7 @@ func TestSealing(t *testing.T) {
 			t.Parallel()
 			b, id := fakeKeys(t, keys)
 			i := b.answer(id, tt.in)
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			mail := begin(b, i.ID)
 			if diff := cmp.Diff(tt.want, copies(mail)); diff != "" {
 				t.Error(diff)
@@ -204,7 +204,7 @@ func TestSealing(t *testing.T) {
 			if (mail.HTML == "") != (tt.refused != "") || !mail.NextTry.IsZero() {
 				t.Errorf("%+v", mail)
 			}
-			for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
+			for _, d := range must(b.desk.Interactions().Deliveries(b.ctx, []int64{i.ID}))(t) {
 				if failed := d.State == sending.Failed; failed != (tt.refused != "") || d.Response != tt.refused {
 					t.Errorf("%s to %s: %s", d.State, d.Address, d.Response)
 				}
@@ -237,16 +237,16 @@ func TestSealingAgain(t *testing.T) {
 		t.Errorf("%s, %q", diff, again.MessageID)
 	}
 	// Carl's key goes: he gets nothing, as Bob's mail was encrypted.
-	page := must(b.desk.Customers(b.ctx, helpdesk.CustomerQuery{Email: "carl@example.com"}, storage.PageRequest{}))(t)
-	key := must(b.desk.PGPKeys(b.ctx, page.Items[0].ID, storage.PageRequest{}))(t).Items[0]
-	if err := b.desk.DeletePGPKey(b.ctx, page.Items[0].ID, key.ID); err != nil {
+	page := must(b.desk.Customers().List(b.ctx, helpdesk.CustomerQuery{Email: "carl@example.com"}, storage.PageRequest{}))(t)
+	key := must(b.desk.PGPKeys().List(b.ctx, page.Items[0].ID, storage.PageRequest{}))(t).Items[0]
+	if err := b.desk.PGPKeys().Delete(b.ctx, page.Items[0].ID, key.ID); err != nil {
 		t.Fatal(err)
 	}
 	if last := begin(b, i.ID); copies(last) != nil {
 		t.Errorf("%q", copies(last))
 	}
 	var states []string
-	for _, d := range must(b.desk.Deliveries(b.ctx, []int64{i.ID}))(t) {
+	for _, d := range must(b.desk.Interactions().Deliveries(b.ctx, []int64{i.ID}))(t) {
 		states = append(states, string(d.State)+" "+d.Address)
 	}
 	if diff := cmp.Diff([]string{"sent bob@example.com", "failed carl@example.com"}, states); diff != "" {

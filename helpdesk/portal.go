@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
@@ -32,7 +33,7 @@ const correspond identity.Permission = "portal.use"
 type Portal struct {
 	svc     *Service
 	guard   deskGuard
-	desk    *Desk // posts through the same code as members do
+	desk    *desk // posts through the same code as members do
 	address string
 	name    string
 }
@@ -64,14 +65,14 @@ func (s *Service) NamedPortal(ctx context.Context, accountID int64, email, name 
 func (s *Service) portal(accountID int64, email, name string) *Portal {
 	scope := Scope{AccountID: accountID}
 	guard := s.scoped(scope, func(p identity.Permission) bool { return p == correspond || p == identity.InteractionsCreate })
-	return &Portal{svc: s, guard: guard, desk: &Desk{svc: s, guard: guard, scope: scope}, address: email, name: plain.Line(name)}
+	return &Portal{svc: s, guard: guard, desk: &desk{svc: s, guard: guard, scope: scope}, address: email, name: plain.Line(name)}
 }
 
 // IsPortalToken reports whether a bearer token is a portal token rather than an access token.
 func IsPortalToken(token string) bool { return portaltoken.Looks(token) }
 
 // AuthenticatePortal opens an account for the customer that a portal token names: a JSON Web Token (RFC 7519) that an
-// application signed with a key registered by [Desk.CreatePortalKey]. Its header contains the key's id as kid. Its claims:
+// application signed with a key registered by [PortalKeys.Create]. Its header contains the key's id as kid. Its claims:
 //
 //   - aud, required: "account:<id>" of the account, alone or among others
 //   - email, required: the customer's address, verified by the application
@@ -92,7 +93,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	if err != nil || id < 1 || strconv.FormatInt(id, 10) != kid { // reject variants such as 01
 		return nil, unknown
 	}
-	key, err := s.cfg.Store.Within(Scope{AccountID: accountID}).PortalKeys().Get(ctx, id)
+	key, err := portalKeyNoun().Reader(s.cfg.Store.Within(Scope{AccountID: accountID})).Get(ctx, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, unknown
 	}
@@ -108,7 +109,7 @@ func (s *Service) AuthenticatePortal(ctx context.Context, accountID int64, token
 	if err != nil {
 		return nil, unauthenticated(err)
 	}
-	if may, err := s.stillMay(ctx, accountID, key.UserID, (*Desk).mayOpenPortal); err != nil {
+	if may, err := s.stillMay(ctx, accountID, key.UserID, (*desk).mayOpenPortal); err != nil {
 		return nil, err
 	} else if !may {
 		return nil, fault.New(fault.Unauthenticated, "The portal token's key is no longer valid: its creator has left the account or may no longer create keys.")
@@ -198,6 +199,7 @@ func (c Conversation) shown(last Interaction) Conversation {
 	c.Preview = mailhtml.Preview(last.Body, previewLength, last.answers())
 	c.UpdatedAt = last.shownAt()
 	switch {
+	case last.Automatic(): // the customer waits as before
 	case last.Type != TypeCustomer || last.AutoSubmitted:
 		c.AwaitingSince = time.Time{}
 	case c.AwaitingSince.IsZero(): // a reply is waiting to be sent
@@ -286,6 +288,7 @@ func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, erro
 type PortalMessage struct {
 	Body   string // HTML or text, at most 1 MiB; required
 	Source string // at most 50 characters; "" means "portal"
+	Locale string // of the page that it was written on, for automatic replies; "" or invalid: told from the text
 }
 
 // PortalConversationInput is a customer's new conversation.
@@ -293,6 +296,7 @@ type PortalConversationInput struct {
 	Subject   string          // at most 998 characters
 	MailboxID int64           // 0: the account's default
 	Messages  []PortalMessage // in order; at least one, at most 100
+	Fields    FieldTexts      // of fields of conversations that customers see
 }
 
 // prepare validates a message. It reports problems of fields below prefix.
@@ -303,13 +307,14 @@ func (p *Portal) prepare(m PortalMessage, prefix string) (preparedInteraction, e
 	return p.desk.prepare(InteractionInput{Type: TypeCustomer, Body: m.Body, Source: m.Source}, prefix)
 }
 
-// CreateConversation starts a conversation. It creates the customer if no one has the address yet.
+// CreateConversation starts a conversation. It creates the customer if no one has the address yet. An automatic reply may answer
+// its first message.
 func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationInput) (Conversation, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
 		return Conversation{}, err
 	}
-	input := ConversationInput{Channel: channelEmail, To: p.address, MailboxID: in.MailboxID, Subject: in.Subject}
+	input := ConversationInput{Channel: channelEmail, To: p.address, MailboxID: in.MailboxID, Subject: in.Subject, Fields: in.Fields}
 	var problems fault.Collector
 	if _, _, err := input.validate(); err != nil && problems.Take(err) != nil {
 		return Conversation{}, err
@@ -328,14 +333,52 @@ func (p *Portal) CreateConversation(ctx context.Context, in PortalConversationIn
 	var c Conversation
 	err = retryUnique(func() error {
 		return begin(ctx, func(ctx context.Context, tx Tx) error {
-			c, err = p.desk.create(ctx, tx, input, p.address, p.name, prepared)
-			return err
+			if err := in.Fields.visible(ctx, tx.Reader()); err != nil {
+				return err
+			}
+			if c, err = p.desk.create(ctx, tx, input, p.address, p.name, prepared); err != nil {
+				return err
+			}
+			first, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, storage.Seek{Limit: 1})
+			if err != nil || len(first) == 0 {
+				return err
+			}
+			return p.svc.answerWritten(ctx, tx, p.AccountID(), c, first[0], in.Messages[0].Locale)
 		})
 	}, UniqueCustomerEmail)
 	if err != nil {
 		return Conversation{}, err
 	}
 	return p.Conversation(ctx, c.ID)
+}
+
+// Fields returns the fields of conversations that customers see, with the values that some of the customer's conversations
+// have.
+func (p *Portal) Fields(ctx context.Context, conversationIDs []int64) (FieldSet, error) {
+	r, err := p.read(ctx)
+	if err != nil {
+		return FieldSet{}, err
+	}
+	found, err := r.Conversations().ByIDs(ctx, conversationIDs)
+	if err != nil {
+		return FieldSet{}, err
+	}
+	var own []int64
+	for _, c := range found {
+		if r.customer.ID != 0 && c.CustomerID == r.customer.ID {
+			own = append(own, c.ID)
+		}
+	}
+	set, err := readFields(ctx, r, FieldOfConversation, own)
+	set.Fields = slices.DeleteFunc(set.Fields, func(f Field) bool {
+		for _, texts := range set.Values {
+			if !f.CustomerVisible {
+				delete(texts, f.Key)
+			}
+		}
+		return !f.CustomerVisible
+	})
+	return set, err
 }
 
 // Interactions lists what the customer sees of a conversation, oldest first. It marks the page's replies as seen.
@@ -440,12 +483,16 @@ func (p *Portal) CreateInteraction(ctx context.Context, conversationID int64, m 
 		if err != nil {
 			return err
 		}
+		tx = actAs(tx, subscription.Actor{Type: subscription.ActorCustomer, ID: r.customer.ID})
 		one := prepared
 		email := r.customer.emailByKey(mailaddr.Key(p.address))
 		one.CustomerID, one.CustomerEmailID, one.CustomerEmail = r.customer.ID, email.ID, email.Email
 		created, err := p.desk.contribute(ctx, tx, c.ID, one)
+		if err != nil {
+			return err
+		}
 		out = r.shown(created)
-		return err
+		return p.svc.answerWritten(ctx, tx, p.AccountID(), c, created, m.Locale)
 	})
 	return out, err
 }
@@ -459,7 +506,7 @@ const (
 )
 
 // CreateAttachment attaches a file to a message that the customer posted here, within an hour of posting and at most 25 per
-// message; otherwise it is a Conflict fault. The file's limits are those of [Desk.CreateAttachment].
+// message; otherwise it is a Conflict fault. The file's limits are those of [Attachments.Create].
 func (p *Portal) CreateAttachment(ctx context.Context, conversationID, interactionID int64, up Upload) (Attachment, error) {
 	begin, err := p.guard.Write(correspond)
 	if err != nil {
@@ -565,7 +612,7 @@ func (p *Portal) OpenAttachment(ctx context.Context, a Attachment, offset, lengt
 	return p.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// LinkAttachment is [Desk.LinkAttachment] for a file that the customer can read.
+// LinkAttachment is [Attachments.Link] for a file that the customer can read.
 func (p *Portal) LinkAttachment(ctx context.Context, a Attachment, as storage.BlobDownload) (string, error) {
 	r, err := p.read(ctx)
 	if err != nil {

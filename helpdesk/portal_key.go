@@ -35,6 +35,22 @@ type PortalKey struct {
 	CreatedAt    time.Time
 }
 
+func portalKeyNoun() storage.Declared[PortalKey, storage.NoFilter] {
+	return storage.Declared[PortalKey, storage.NoFilter]{
+		Noun: storage.Noun[PortalKey]{Name: "key", ID: func(k *PortalKey) *int64 { return &k.ID }},
+		Key:  "portal_key", Plural: "portal_keys",
+		Columns: []storage.Column[PortalKey]{
+			{Name: "name", Field: func(k *PortalKey) any { return &k.Name }},
+			{Name: "algorithm", Field: func(k *PortalKey) any { return &k.Algorithm }},
+			{Name: "public_key", Field: func(k *PortalKey) any { return &k.PublicKey }},
+			{Name: "sealed_secret", Field: func(k *PortalKey) any { return &k.SealedSecret }},
+			{Name: "last_used_at", Field: func(k *PortalKey) any { return &k.LastUsedAt }},
+			{Name: "created_at", Field: func(k *PortalKey) any { return &k.CreatedAt }},
+			{Name: "user_id", Field: func(k *PortalKey) any { return &k.UserID }, Refers: "user"},
+		},
+	}
+}
+
 // PortalKeyInput is a new key.
 type PortalKeyInput struct {
 	Name      string // required, at most 200 characters
@@ -61,12 +77,18 @@ func (k PortalKey) open(s *Service, accountID int64) (portaltoken.Key, error) {
 	return key, nil
 }
 
-// CreatePortalKey registers a key. For HS256 the service generates the secret and returns it, which is not shown again; the
+// PortalKeys let other programs open the portal for their users.
+type PortalKeys struct{ *desk }
+
+// PortalKeys returns the handle of the keys of the portal.
+func (d *Desk) PortalKeys() PortalKeys { return PortalKeys{&d.desk} }
+
+// Create registers a key. For HS256 the service generates the secret and returns it, which is not shown again; the
 // secret's text itself is the HMAC key. It needs accounts.update and all that the key grants: conversations.view,
 // conversations.create, interactions.view and interactions.create, in all mailboxes. It also needs a caller who is not an
 // expiring access token. Otherwise it is a Forbidden fault. Once the creator loses these permissions or leaves, the key's
 // tokens are rejected, so another member must create a replacement first.
-func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
+func (d PortalKeys) Create(ctx context.Context, in PortalKeyInput) (key PortalKey, secret string, err error) {
 	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
 		return PortalKey{}, "", err
@@ -104,7 +126,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 		}
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.PortalKeys().Insert(ctx, &key); err != nil {
+		if err := portalKeyNoun().Rows(tx).Insert(ctx, &key); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "portal_key.created", key.ID, 0)
@@ -114,7 +136,7 @@ func (d *Desk) CreatePortalKey(ctx context.Context, in PortalKeyInput) (key Port
 }
 
 // mayOpenPortal returns a fault if the member lacks a permission that a portal key grants.
-func (d *Desk) mayOpenPortal() error {
+func (d *desk) mayOpenPortal() error {
 	for _, p := range []identity.Permission{identity.AccountsUpdate, identity.ConversationsView, identity.ConversationsCreate, identity.InteractionsView, identity.InteractionsCreate} {
 		if _, err := d.guard.Write(p); err != nil {
 			return err
@@ -123,15 +145,15 @@ func (d *Desk) mayOpenPortal() error {
 	return d.reachesAll()
 }
 
-// PortalKeys lists the keys by id. It needs accounts.update.
-func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage.Page[PortalKey], error) {
+// List lists the keys by id. It needs accounts.update.
+func (d PortalKeys) List(ctx context.Context, req storage.PageRequest) (storage.Page[PortalKey], error) {
 	r, err := d.guard.Read(identity.AccountsUpdate)
 	if err != nil {
 		return storage.Page[PortalKey]{}, err
 	}
 	return storage.List(req, false, func(k PortalKey) storage.Position { return storage.Position{ID: k.ID} },
 		func(seek storage.Seek) ([]PortalKey, error) {
-			keys, err := r.PortalKeys().List(ctx, storage.NoFilter{}, seek)
+			keys, err := portalKeyNoun().Reader(r).List(ctx, storage.NoFilter{}, seek)
 			for i := range keys {
 				keys[i].SealedSecret = nil
 			}
@@ -139,8 +161,8 @@ func (d *Desk) PortalKeys(ctx context.Context, req storage.PageRequest) (storage
 		})
 }
 
-// DeletePortalKey removes a key. Its tokens are rejected from then on. It needs accounts.update.
-func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
+// Delete removes a key. Its tokens are rejected from then on. It needs accounts.update.
+func (d PortalKeys) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.AccountsUpdate)
 	if err != nil {
 		return err
@@ -149,7 +171,7 @@ func (d *Desk) DeletePortalKey(ctx context.Context, id int64) error {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.PortalKeys().Delete(ctx, id); err != nil {
+		if err := portalKeyNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "portal_key.deleted", id, 0)

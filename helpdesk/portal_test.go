@@ -36,7 +36,7 @@ func (b *bundle) sent(conversationID int64, in helpdesk.InteractionInput) helpde
 
 func (b *bundle) note(conversationID int64, body string) helpdesk.Interaction {
 	b.t.Helper()
-	return must(b.desk.CreateInteraction(b.ctx, conversationID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: body}))(b.t)
+	return must(b.desk.Interactions().Create(b.ctx, conversationID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: body}))(b.t)
 }
 
 func bodies(t testing.TB, p *helpdesk.Portal, conversationID int64) []string {
@@ -62,7 +62,7 @@ func TestPortalSees(t *testing.T) {
 	b.answer(id, helpdesk.InteractionInput{Body: "This is not finished.", Status: helpdesk.StatusDraft})
 	b.sent(id, helpdesk.InteractionInput{Body: "Please look at this.", To: []string{"expert@example.net"}, IsForward: true})
 	b.sent(id, helpdesk.InteractionInput{Body: "Between us.", To: []string{"expert@example.net"}})
-	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "The door is stuck", UserID: storage.Some(b.owner.ID)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("The door is stuck"), UserID: storage.Some(b.owner.ID)}))(t)
 	if diff := cmp.Diff(before, must(p.Conversation(b.ctx, id))(t)); diff != "" {
 		t.Errorf("what she does not see shows: %s", diff)
 	}
@@ -103,7 +103,7 @@ func TestPortalHides(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	adas, bobs := b.pair()
-	hidden := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+	hidden := must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Watch her", Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "Fraud?"}},
 	}))(t).ID
 	note := b.note(adas, "A note")
@@ -158,7 +158,7 @@ func TestPortalWrites(t *testing.T) {
 		t.Errorf("conversation %+v", seen)
 	}
 	b.sent(c.ID, helpdesk.InteractionInput{Body: "Pull."})
-	must(b.desk.UpdateConversation(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: "The door", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, c.ID, helpdesk.ConversationUpdate{Subject: storage.Some("The door"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	b.clock.Add(time.Hour)
 	reply := must(p.CreateInteraction(b.ctx, c.ID, helpdesk.PortalMessage{Body: "<script>x</script>Thanks"}))(t)
 	seen = b.conversation(c.ID)
@@ -248,7 +248,7 @@ func TestPortalSeen(t *testing.T) {
 	first := b.sent(id, helpdesk.InteractionInput{Body: "One"})
 	held := b.answer(id, helpdesk.InteractionInput{Body: "Held"})
 	must(p.Conversation(b.ctx, id))(t)
-	if i := must(b.desk.Interaction(b.ctx, id, first.ID))(t); !i.SeenAt.IsZero() {
+	if i := must(b.desk.Interactions().Get(b.ctx, id, first.ID))(t); !i.SeenAt.IsZero() {
 		t.Error("a conversation's preview shows the answer already")
 	}
 	at := b.clock.Now()
@@ -286,7 +286,7 @@ func TestPortalMerged(t *testing.T) {
 	adas, bobs := b.pair()
 	again := b.receive(ledger.Incoming{Message: message.Message{MessageID: "9@example.com", From: []mailaddr.Address{ada}, Subject: "The window", Text: "It is stuck too."}}).ConversationID
 	p, bobsPortal := b.portal("ada@example.com"), b.portal("bob@example.com")
-	must(b.desk.MergeConversation(b.ctx, again, adas))(t)
+	must(b.desk.Conversations().Merge(b.ctx, again, adas))(t)
 	if c := must(p.Conversation(b.ctx, again))(t); c.ID != adas {
 		t.Errorf("found %d", c.ID)
 	}
@@ -294,15 +294,15 @@ func TestPortalMerged(t *testing.T) {
 	if posted.ConversationID != adas {
 		t.Errorf("posted into %d", posted.ConversationID)
 	}
-	must(b.desk.MergeConversation(b.ctx, bobs, adas))(t)
+	must(b.desk.Conversations().Merge(b.ctx, bobs, adas))(t)
 	if diff := cmp.Diff([]string{"It does not open.", "It is stuck too.", "Both."}, bodies(t, p, again), cmpopts.SortSlices(strings.Compare)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := bobsPortal.Conversation(b.ctx, bobs); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("Bob finds Ada's: %v", err)
 	}
-	customers := must(b.desk.Customers(b.ctx, helpdesk.CustomerQuery{Email: "bob@example.com"}, storage.PageRequest{}))(t)
-	must(b.desk.MergeCustomers(b.ctx, customers.Items[0].ID, b.conversation(adas).CustomerID))(t)
+	customers := must(b.desk.Customers().List(b.ctx, helpdesk.CustomerQuery{Email: "bob@example.com"}, storage.PageRequest{}))(t)
+	must(b.desk.Customers().Merge(b.ctx, customers.Items[0].ID, b.conversation(adas).CustomerID))(t)
 	if n := len(bodies(t, bobsPortal, bobs)); n != 4 {
 		t.Errorf("as one customer they see %d", n)
 	}
@@ -327,7 +327,7 @@ func TestPortalKeys(t *testing.T) {
 		"HS256 with a key":       {helpdesk.PortalKeyInput{Name: "App", Algorithm: "HS256", PublicKey: public}, []string{"public_key"}},
 		"HS256 without any name": {helpdesk.PortalKeyInput{Name: " ", Algorithm: "HS256"}, []string{"name"}},
 	} {
-		key, secret, err := b.desk.CreatePortalKey(b.ctx, tt.in)
+		key, secret, err := b.desk.PortalKeys().Create(b.ctx, tt.in)
 		if diff := cmp.Diff(tt.fields, sortedFields(err), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: %s %v", name, diff, err)
 		}
@@ -335,17 +335,17 @@ func TestPortalKeys(t *testing.T) {
 			t.Errorf("%s: %+v %q", name, key, secret)
 		}
 	}
-	keys := must(b.desk.PortalKeys(b.ctx, storage.PageRequest{}))(t).Items
+	keys := must(b.desk.PortalKeys().List(b.ctx, storage.PageRequest{}))(t).Items
 	if len(keys) != 2 || len(keys[0].SealedSecret)+len(keys[1].SealedSecret) > 0 {
 		t.Fatalf("keys %+v", keys)
 	}
-	if err := b.desk.DeletePortalKey(b.ctx, keys[0].ID); err != nil {
+	if err := b.desk.PortalKeys().Delete(b.ctx, keys[0].ID); err != nil {
 		t.Error(err)
 	}
-	if err := b.desk.DeletePortalKey(b.ctx, keys[0].ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if err := b.desk.PortalKeys().Delete(b.ctx, keys[0].ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Error(err)
 	}
-	if _, _, err := b.member(identity.RoleAgent).CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{}); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, _, err := b.member(identity.RoleAgent).PortalKeys().Create(b.ctx, helpdesk.PortalKeyInput{}); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Error(err)
 	}
 }

@@ -49,7 +49,7 @@ type PresenceWriter interface {
 // Present records the caller's activity at a conversation, and returns who is present, including the caller. A user is gone
 // after [PresenceTime] without a report; a desk reports about every 20 seconds, and Gone when leaving the conversation. The
 // event conversation.presence reports changes to members. It needs conversations.view and does not change the conversation.
-func (d *Desk) Present(ctx context.Context, conversationID int64, doing Doing) ([]Presence, error) {
+func (d Conversations) Present(ctx context.Context, conversationID int64, doing Doing) ([]Presence, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func presenceOf(there []Presence, userID int64) (Presence, bool) {
 
 // PresenceOf returns who is present at conversations, at most 100 of them, by conversation and user. It needs
 // conversations.view.
-func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Presence, error) {
+func (d Conversations) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Presence, error) {
 	r, err := d.guard.Read(identity.ConversationsView)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (d *Desk) PresenceOf(ctx context.Context, conversationIDs []int64) ([]Prese
 }
 
 // presenceAt returns who is present at a conversation, by user.
-func (d *Desk) presenceAt(ctx context.Context, r MarksReader, conversationID int64) ([]Presence, error) {
+func (d *desk) presenceAt(ctx context.Context, r MarksReader, conversationID int64) ([]Presence, error) {
 	found, err := r.Marks(ctx, MarksQuery{ConversationIDs: []int64{conversationID}, PresentAfter: d.presentAfter()})
 	if err != nil || len(found) == 0 {
 		return nil, err
@@ -130,4 +130,4 @@ func (d *Desk) presenceAt(ctx context.Context, r MarksReader, conversationID int
 }
 
 // presentAfter is the time after which a report makes a user present.
-func (d *Desk) presentAfter() time.Time { return d.svc.now().Add(-PresenceTime) }
+func (d *desk) presentAfter() time.Time { return d.svc.now().Add(-PresenceTime) }

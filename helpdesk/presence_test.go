@@ -20,7 +20,7 @@ func TestPresence(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	seen := func() map[int64]helpdesk.Doing {
 		out := map[int64]helpdesk.Doing{}
-		for _, p := range must(agent.PresenceOf(b.ctx, []int64{id}))(t) {
+		for _, p := range must(agent.Conversations().PresenceOf(b.ctx, []int64{id}))(t) {
 			out[p.UserID] = p.Doing
 		}
 		return out
@@ -44,7 +44,7 @@ func TestPresence(t *testing.T) {
 		{"leaves", time.Second, agent, helpdesk.Gone, map[int64]helpdesk.Doing{owner: helpdesk.Replying}, 5},
 	} {
 		b.clock.Add(tt.after)
-		must(tt.desk.Present(b.ctx, id, tt.doing))(t)
+		must(tt.desk.Conversations().Present(b.ctx, id, tt.doing))(t)
 		if diff := cmp.Diff(tt.want, seen()); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
@@ -52,13 +52,13 @@ func TestPresence(t *testing.T) {
 			t.Errorf("%s: %d events, not %d", tt.name, n, tt.events)
 		}
 	}
-	if _, err := b.desk.Present(b.ctx, id, "sleeping"); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := b.desk.Conversations().Present(b.ctx, id, "sleeping"); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("sleeping: %v", err)
 	}
-	if _, err := b.desk.PresenceOf(b.ctx, make([]int64, 101)); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := b.desk.Conversations().PresenceOf(b.ctx, make([]int64, 101)); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("101 ids: %v", err)
 	}
-	if _, err := b.desk.Present(b.ctx, id+1, helpdesk.Reading); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Conversations().Present(b.ctx, id+1, helpdesk.Reading); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("nowhere: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func (b *bundle) prioritized(id int64, p helpdesk.Priority) {
 	b.t.Helper()
-	must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(p)}))(b.t)
+	must(b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(p)}))(b.t)
 }
 
 // Changes of a priority, and actions that keep it.
@@ -30,16 +30,16 @@ func TestPriority(t *testing.T) {
 		told bool // by an event
 	}{
 		"a mail":             {func(b *bundle) int64 { return b.receive(opening()).ConversationID }, helpdesk.PriorityNormal, false},
-		"none given":         {func(b *bundle) int64 { return must(b.desk.CreateConversation(b.ctx, input("")))(b.t).ID }, helpdesk.PriorityNormal, false},
-		"given at the start": {func(b *bundle) int64 { return must(b.desk.CreateConversation(b.ctx, input("low")))(b.t).ID }, helpdesk.PriorityLow, false},
+		"none given":         {func(b *bundle) int64 { return must(b.desk.Conversations().Create(b.ctx, input("")))(b.t).ID }, helpdesk.PriorityNormal, false},
+		"given at the start": {func(b *bundle) int64 { return must(b.desk.Conversations().Create(b.ctx, input("low")))(b.t).ID }, helpdesk.PriorityLow, false},
 		"an update": {func(b *bundle) int64 {
 			id := b.receive(opening()).ConversationID
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Some(helpdesk.PriorityHigh)}))(b.t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Some(helpdesk.PriorityHigh)}))(b.t)
 			return id
 		}, helpdesk.PriorityHigh, true},
 		"an update of something else": {func(b *bundle) int64 {
-			id := must(b.desk.CreateConversation(b.ctx, input("urgent")))(b.t).ID
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "Other"}))(b.t)
+			id := must(b.desk.Conversations().Create(b.ctx, input("urgent")))(b.t).ID
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("Other")}))(b.t)
 			return id
 		}, helpdesk.PriorityUrgent, false},
 		"the customer's mail": {func(b *bundle) int64 {
@@ -51,22 +51,22 @@ func TestPriority(t *testing.T) {
 			return id
 		}, helpdesk.PriorityUrgent, true},
 		"another merged into it": {func(b *bundle) int64 {
-			id, urgent := b.receive(opening()).ConversationID, must(b.desk.CreateConversation(b.ctx, input("urgent")))(b.t).ID
-			must(b.desk.MergeConversation(b.ctx, urgent, id))(b.t)
+			id, urgent := b.receive(opening()).ConversationID, must(b.desk.Conversations().Create(b.ctx, input("urgent")))(b.t).ID
+			must(b.desk.Conversations().Merge(b.ctx, urgent, id))(b.t)
 			return id
 		}, helpdesk.PriorityNormal, false},
 		"split off": {func(b *bundle) int64 {
 			id := b.receive(opening()).ConversationID
 			b.prioritized(id, helpdesk.PriorityHigh)
 			i := b.answer(id, helpdesk.InteractionInput{})
-			return must(b.desk.SplitConversation(b.ctx, id, helpdesk.SplitInput{InteractionID: i.ID}))(b.t).ID
+			return must(b.desk.Conversations().Split(b.ctx, id, helpdesk.SplitInput{InteractionID: i.ID}))(b.t).ID
 		}, helpdesk.PriorityHigh, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
 			id := tt.make(b)
-			if c := must(b.desk.Conversation(b.ctx, id))(t); c.Priority != tt.want {
+			if c := must(b.desk.Conversations().Get(b.ctx, id))(t); c.Priority != tt.want {
 				t.Errorf("it is %q", c.Priority)
 			}
 			if told := slices.Contains(b.kinds("conversation."), "conversation.prioritized"); told != tt.told {
@@ -99,12 +99,12 @@ func TestPriorityLists(t *testing.T) {
 		"high or urgent": {[]helpdesk.Priority{"urgent", "high", "high"}, []string{"high", "urgent"}},
 		"not high":       {[]helpdesk.Priority{"low", "normal", "urgent"}, []string{"low", "normal", "urgent"}},
 	} {
-		view := must(agent.CreateView(b.ctx, helpdesk.ViewInput{Name: name, Filter: helpdesk.ViewFilter{Priorities: tt.priorities, Sort: helpdesk.ByAwaiting, Ascending: true}}))(t)
+		view := must(agent.Views().Create(b.ctx, helpdesk.ViewInput{Name: name, Filter: helpdesk.ViewFilter{Priorities: tt.priorities, Sort: helpdesk.ByAwaiting, Ascending: true}}))(t)
 		plain := waiting
 		plain.Priorities = tt.priorities
 		for what, q := range map[string]helpdesk.ConversationQuery{"query": plain, "view": {ViewID: view.ID}} {
 			var got []string
-			for _, c := range must(agent.Conversations(b.ctx, q, storage.PageRequest{}))(t).Items {
+			for _, c := range must(agent.Conversations().List(b.ctx, q, storage.PageRequest{}))(t).Items {
 				got = append(got, c.Subject)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -120,24 +120,24 @@ func TestPriorityProblems(t *testing.T) {
 	id := b.begin("it", helpdesk.StatusPosted, storage.Opt[int64]{})
 	want := []string{"must be low, normal, high or urgent"}
 	for _, wrong := range []helpdesk.Priority{"none", "HIGH", "\x00", " high"} {
-		_, made := b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Priority: wrong})
-		_, one := b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Some(wrong)})
-		_, bulk := b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(wrong)})
+		_, made := b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", Priority: wrong})
+		_, one := b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Some(wrong)})
+		_, bulk := b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(wrong)})
 		for what, err := range map[string]error{"made": made, "one": one, "bulk": bulk} {
 			if diff := cmp.Diff(fault.Fields{"priority": want}, fieldsOf(err)); diff != "" {
 				t.Errorf("%s, %q: %s", what, wrong, diff)
 			}
 		}
-		_, list := b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{Priorities: []helpdesk.Priority{wrong}}, storage.PageRequest{})
+		_, list := b.desk.Conversations().List(b.ctx, helpdesk.ConversationQuery{Priorities: []helpdesk.Priority{wrong}}, storage.PageRequest{})
 		if diff := cmp.Diff(fault.Fields{"priority[0]": want}, fieldsOf(list)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	_, null := b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Null[helpdesk.Priority]()})
+	_, null := b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Priority: storage.Null[helpdesk.Priority]()})
 	if diff := cmp.Diff(fault.Fields{"priority": want}, fieldsOf(null)); diff != "" {
 		t.Error(diff)
 	}
-	_, err := b.member(identity.RoleCollaborator).UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityLow)})
+	_, err := b.member(identity.RoleCollaborator).Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Priority: storage.Some(helpdesk.PriorityLow)})
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator: %v", err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// AddressProbe is the state of the probe by which [Desk.TestMailbox] tests whether a mailbox receives mail to its tagged
+// AddressProbe is the state of the probe by which [Mailboxes.Test] tests whether a mailbox receives mail to its tagged
 // address. The zero value means that none was sent.
 type AddressProbe struct {
 	SentAt  time.Time // of the latest probe
@@ -54,7 +54,7 @@ func (p AddressProbe) works(now time.Time) bool {
 }
 
 // TaggedAddress returns the result of a mailbox's latest probe. It needs mailboxes.connection.
-func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (ledger.TaggedAddress, error) {
+func (d Mailboxes) TaggedAddress(ctx context.Context, mailboxID int64) (ledger.TaggedAddress, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.TaggedAddress{}, err
@@ -66,7 +66,7 @@ func (d *Desk) TaggedAddress(ctx context.Context, mailboxID int64) (ledger.Tagge
 	return d.svc.taggedAddress(m), nil
 }
 
-// TaggedAddress is [Desk.TaggedAddress] for the server's operator.
+// TaggedAddress is [Mailboxes.TaggedAddress] for the server's operator.
 func (in *Intake) TaggedAddress(ctx context.Context, accountID, mailboxID int64) (ledger.TaggedAddress, error) {
 	r, err := in.desk(accountID).Read(receive)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) taggedAddress(m Mailbox) ledger.TaggedAddress {
 		said = " A server on its way said: " + m.Probe.Note
 	}
 	plainly := " Answers ask for replies to the plain address, and replies are matched by the mails that they refer to."
-	switch m.repliesTo(now) {
+	switch s.repliesTo(m) {
 	case ReplySubaddress:
 		plainly = " Yet reply_address is subaddress: replies and bounces may be lost. Set it to plain, or null."
 	case ReplyIntake:
@@ -148,7 +148,7 @@ func (s *Service) probeID(m Mailbox) string {
 }
 
 // probe sends a message to the tagged address of a mailbox whose connection works, unless one is on its way.
-func (d *Desk) probe(ctx context.Context, id int64) (ledger.TaggedAddress, error) {
+func (d *desk) probe(ctx context.Context, id int64) (ledger.TaggedAddress, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.TaggedAddress{}, err

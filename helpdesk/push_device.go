@@ -93,7 +93,7 @@ func (s *Service) Pushes() bool { return s.cfg.Push != nil }
 
 // PushKey returns the key of the server that a browser needs to be told of notifications. Without Config.Push it is a Disabled
 // fault.
-func (d *Desk) PushKey(ctx context.Context) (string, error) {
+func (d Notifications) PushKey(ctx context.Context) (string, error) {
 	if _, err := d.guard.Read(anyMember); err != nil {
 		return "", err
 	}
@@ -104,18 +104,18 @@ func (d *Desk) PushKey(ctx context.Context) (string, error) {
 	return push.PublicKey(ctx)
 }
 
-// PushDevices lists the caller's devices, oldest first.
-func (d *Desk) PushDevices(ctx context.Context) ([]PushDevice, error) {
+// Devices lists the caller's devices, oldest first.
+func (d Notifications) Devices(ctx context.Context) ([]PushDevice, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil {
 		return nil, err
 	}
-	return r.PushDevices().List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
+	return pushDeviceNoun().Reader(r).List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
 }
 
-// AddPushDevice has a browser told of the caller's notifications. A browser that was added before replaces itself. Without
+// AddDevice has a browser told of the caller's notifications. A browser that was added before replaces itself. Without
 // Config.Push it is a Disabled fault.
-func (d *Desk) AddPushDevice(ctx context.Context, in PushDeviceInput) (PushDevice, error) {
+func (d Notifications) AddDevice(ctx context.Context, in PushDeviceInput) (PushDevice, error) {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
 		return PushDevice{}, err
@@ -136,7 +136,7 @@ func (d *Desk) AddPushDevice(ctx context.Context, in PushDeviceInput) (PushDevic
 		if _, err := tx.Memberships().Lock(ctx, d.membershipID); err != nil {
 			return err
 		}
-		own, err := tx.PushDevices().List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
+		own, err := pushDeviceNoun().Rows(tx).List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
 		if err != nil {
 			return err
 		}
@@ -151,12 +151,12 @@ func (d *Desk) AddPushDevice(ctx context.Context, in PushDeviceInput) (PushDevic
 			if one.Key != device.Key && len(own)-i < MaxPushDevices {
 				continue
 			}
-			if err := tx.PushDevices().Delete(ctx, one.ID); err != nil {
+			if err := pushDeviceNoun().Rows(tx).Delete(ctx, one.ID); err != nil {
 				return err
 			}
 		}
 		device.ID = 0
-		return tx.PushDevices().Insert(ctx, &device)
+		return pushDeviceNoun().Rows(tx).Insert(ctx, &device)
 	})
 	return device, err
 }
@@ -172,8 +172,8 @@ func checkPushDevice(in PushDeviceInput) error {
 	return problems.Err()
 }
 
-// RemovePushDevice removes the caller's device at an endpoint. If there is none, it does nothing.
-func (d *Desk) RemovePushDevice(ctx context.Context, endpoint string) error {
+// RemoveDevice removes the caller's device at an endpoint. If there is none, it does nothing.
+func (d Notifications) RemoveDevice(ctx context.Context, endpoint string) error {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
 		return err
@@ -186,13 +186,13 @@ func (d *Desk) RemovePushDevice(ctx context.Context, endpoint string) error {
 		if err != nil {
 			return err
 		}
-		return tx.PushDevices().Delete(ctx, known.ID)
+		return pushDeviceNoun().Rows(tx).Delete(ctx, known.ID)
 	})
 }
 
 // ownPushDevice finds the caller's device at an endpoint.
-func (d *Desk) ownPushDevice(ctx context.Context, tx Tx, endpoint string) (PushDevice, error) {
-	own, err := tx.PushDevices().List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
+func (d *desk) ownPushDevice(ctx context.Context, tx Tx, endpoint string) (PushDevice, error) {
+	own, err := pushDeviceNoun().Rows(tx).List(ctx, PushDeviceFilter{UserIDs: []int64{d.userID}}, storage.Seek{Limit: storage.MaxLimit})
 	at := slices.IndexFunc(own, func(one PushDevice) bool { return one.Key == pushKey(endpoint) })
 	if err != nil {
 		return PushDevice{}, err
@@ -203,8 +203,8 @@ func (d *Desk) ownPushDevice(ctx context.Context, tx Tx, endpoint string) (PushD
 	return own[at], nil
 }
 
-// TestPush sends a test to the caller's device at an endpoint. A device that is not known is a NotFound fault.
-func (d *Desk) TestPush(ctx context.Context, endpoint string) error {
+// TestDevice sends a test to the caller's device at an endpoint. A device that is not known is a NotFound fault.
+func (d Notifications) TestDevice(ctx context.Context, endpoint string) error {
 	begin, err := d.guard.Write(anyMember)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *Service) pushSoon(ctx context.Context, tx Tx, accountID int64, rows []N
 	if users = sortedSet(users); len(users) == 0 {
 		return nil
 	}
-	devices, err := tx.PushDevices().List(ctx, PushDeviceFilter{UserIDs: users}, storage.Seek{Limit: storage.NoLimit})
+	devices, err := pushDeviceNoun().Rows(tx).List(ctx, PushDeviceFilter{UserIDs: users}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil || len(devices) == 0 {
 		return err
 	}
@@ -263,28 +263,28 @@ func (s *Service) order(ctx context.Context, tx Tx, accountID int64, devices []P
 	return tx.Enqueue(ctx, orders...)
 }
 
-// PushNotification runs a [JobPush] job: it sends a message to a device, unless its member has read the notification or has
+// Push runs a [JobPush] job: it sends a message to a device, unless its member has read the notification or has
 // signed out there. A device that is of no use any more is removed.
-func (s *Service) PushNotification(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) Push(ctx context.Context, job storage.ClaimedJob) error {
 	var order pushOrder
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
 		return fault.Wrap(fault.Internal, "reading a job", err)
 	}
-	push, err := s.push()
-	if err != nil || s.now().Sub(order.At) > pushLife {
+	push, err := j.svc.push()
+	if err != nil || j.svc.now().Sub(order.At) > pushLife {
 		return nil //nolint:nilerr // nobody sends it any more
 	}
 	scope := Scope{AccountID: job.AccountID}
-	r := s.cfg.Store.Within(scope)
-	device, err := r.PushDevices().Get(ctx, job.Subject)
+	r := j.svc.cfg.Store.Within(scope)
+	device, err := pushDeviceNoun().Reader(r).Get(ctx, job.Subject)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if lives, err := s.signedIn(ctx, device); err != nil || !lives {
-		return errors.Join(err, s.dropPushDevice(ctx, scope, device, err == nil))
+	if lives, err := j.svc.signedIn(ctx, device); err != nil || !lives {
+		return errors.Join(err, j.svc.dropPushDevice(ctx, scope, device, err == nil))
 	}
 	if order.Notification != 0 {
 		n, err := r.Notifications().Get(ctx, order.Notification)
@@ -304,9 +304,9 @@ func (s *Service) PushNotification(ctx context.Context, job storage.ClaimedJob) 
 	case err == nil, fault.Is(err, fault.Unavailable), ctx.Err() != nil:
 		return err
 	case fault.Is(err, fault.NotFound):
-		return s.dropPushDevice(ctx, scope, device, true)
+		return j.svc.dropPushDevice(ctx, scope, device, true)
 	}
-	s.cfg.Logger.WarnContext(ctx, "a push service refuses a message", slog.Int64("device_id", device.ID), slog.Any("error", err))
+	j.svc.cfg.Logger.WarnContext(ctx, "a push service refuses a message", slog.Int64("device_id", device.ID), slog.Any("error", err))
 	return nil
 }
 
@@ -330,7 +330,7 @@ func (s *Service) dropPushDevice(ctx context.Context, scope Scope, device PushDe
 	if !drop {
 		return nil
 	}
-	err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return tx.PushDevices().Delete(ctx, device.ID) })
+	err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return pushDeviceNoun().Rows(tx).Delete(ctx, device.ID) })
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -339,9 +339,9 @@ func (s *Service) dropPushDevice(ctx context.Context, scope Scope, device PushDe
 
 // forgetPushDevices removes the devices of a former member.
 func forgetPushDevices(ctx context.Context, tx Tx, userID int64) error {
-	devices, err := tx.PushDevices().List(ctx, PushDeviceFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.NoLimit})
+	devices, err := pushDeviceNoun().Rows(tx).List(ctx, PushDeviceFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.NoLimit})
 	for _, device := range devices {
-		if err := tx.PushDevices().Delete(ctx, device.ID); err != nil {
+		if err := pushDeviceNoun().Rows(tx).Delete(ctx, device.ID); err != nil {
 			return err
 		}
 	}
@@ -353,7 +353,7 @@ func (s *Service) endPushDevices(ctx context.Context, userID, sessionID int64) e
 	list := func(seek storage.Seek) ([]identity.Account, error) { return s.cfg.Store.AccountsOf(ctx, userID, seek) }
 	return each(list, func(a identity.Account) int64 { return a.ID }, func(a identity.Account) error {
 		scope := Scope{AccountID: a.ID}
-		devices, err := s.cfg.Store.Within(scope).PushDevices().List(ctx, PushDeviceFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.MaxLimit})
+		devices, err := pushDeviceNoun().Reader(s.cfg.Store.Within(scope)).List(ctx, PushDeviceFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: storage.MaxLimit})
 		for _, device := range devices {
 			err = errors.Join(err, s.dropPushDevice(ctx, scope, device, device.SessionID == sessionID))
 		}
@@ -362,12 +362,28 @@ func (s *Service) endPushDevices(ctx context.Context, userID, sessionID int64) e
 }
 
 // pushDeviceNoun declares the rows of devices.
-func pushDeviceNoun() storage.Noun[PushDevice] {
-	return storage.Noun[PushDevice]{
-		Name: "device",
-		ID:   func(d *PushDevice) *int64 { return &d.ID },
-		Unique: []storage.Unique[PushDevice]{
-			{Code: UniquePushDevice, Fields: func(d *PushDevice) []any { return []any{&d.UserID, &d.Key} }},
+func pushDeviceNoun() storage.Declared[PushDevice, PushDeviceFilter] {
+	return storage.Declared[PushDevice, PushDeviceFilter]{
+		Noun: storage.Noun[PushDevice]{
+			Name: "device",
+			ID:   func(t *PushDevice) *int64 { return &t.ID },
+			Unique: []storage.Unique[PushDevice]{
+				{Code: UniquePushDevice, Index: "key", Fields: func(t *PushDevice) []any { return []any{&t.UserID, &t.Key} }},
+			},
+		},
+		Key: "push_device", Plural: "push_devices",
+		Columns: []storage.Column[PushDevice]{
+			{Name: "user_id", Field: func(t *PushDevice) any { return &t.UserID }, Refers: "user"},
+			{Name: "session_id", Field: func(t *PushDevice) any { return &t.SessionID }},
+			{Name: "name", Field: func(t *PushDevice) any { return &t.Name }},
+			{Name: "endpoint", Field: func(t *PushDevice) any { return &t.Endpoint }},
+			{Name: "endpoint_key", Field: func(t *PushDevice) any { return &t.Key }},
+			{Name: "public_key", Field: func(t *PushDevice) any { return &t.PublicKey }},
+			{Name: "auth", Field: func(t *PushDevice) any { return &t.Auth }},
+			{Name: "created_at", Field: func(t *PushDevice) any { return &t.CreatedAt }},
+		},
+		Where: func(f PushDeviceFilter) []storage.Condition {
+			return []storage.Condition{storage.OneOf("user_id", f.UserIDs)}
 		},
 	}
 }

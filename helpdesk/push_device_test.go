@@ -46,7 +46,7 @@ func (b *bundle) push() []string {
 	b.tell()
 	now := b.clock.Now()
 	for _, job := range must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobPush: 1000}, now, now.Add(time.Minute)))(b.t) {
-		if err := b.svc.PushNotification(b.ctx, job); err != nil && !fault.Is(err, fault.Unavailable) {
+		if err := b.svc.Jobs().Push(b.ctx, job); err != nil && !fault.Is(err, fault.Unavailable) {
 			b.t.Fatal(err)
 		}
 		if err := b.store.Finish(b.ctx, job); err != nil {
@@ -72,7 +72,7 @@ func (b *bundle) push() []string {
 // devices are the names of a member's devices.
 func (b *bundle) devices(d *helpdesk.Desk) (names []string) {
 	b.t.Helper()
-	for _, one := range must(d.PushDevices(b.ctx))(b.t) {
+	for _, one := range must(d.Notifications().Devices(b.ctx))(b.t) {
 		names = append(names, one.Name)
 	}
 	return names
@@ -81,7 +81,7 @@ func (b *bundle) devices(d *helpdesk.Desk) (names []string) {
 // inBrowser is a member's desk in a browser where they have signed in.
 func (b *bundle) inBrowser(d *helpdesk.Desk) (*helpdesk.Desk, helpdesk.Caller) {
 	b.t.Helper()
-	session := must(b.svc.StartSession(b.ctx, b.svc.As(d.UserID()), "Firefox"))(b.t)
+	session := must(b.svc.SignIn().StartSession(b.ctx, b.svc.As(d.UserID()), "Firefox"))(b.t)
 	caller := must(b.svc.Authenticate(b.ctx, session.Secret))(b.t)
 	return must(b.svc.Desk(b.ctx, caller, b.account.ID))(b.t), caller
 }
@@ -91,36 +91,36 @@ func TestPushFollowsTheSettings(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
-	must(agent.AddPushDevice(b.ctx, phone("phone")))(t)
-	must(agent.AddPushDevice(b.ctx, phone("laptop")))(t)
-	must(b.desk.AddPushDevice(b.ctx, phone("owner")))(t)
+	must(agent.Notifications().AddDevice(b.ctx, phone("phone")))(t)
+	must(agent.Notifications().AddDevice(b.ctx, phone("laptop")))(t)
+	must(b.desk.Notifications().AddDevice(b.ctx, phone("owner")))(t)
 	c := b.receive(opening()).ConversationID
 	if diff := cmp.Diff([]string{"phone", "laptop", "owner"}, b.push(), sorted()); diff != "" {
 		t.Error(diff)
 	}
-	must(agent.ChooseNotifications(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyMentioned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
+	must(agent.Notifications().Choose(b.ctx, []helpdesk.NotifyChoice{{Kind: helpdesk.NotifyMentioned, Channels: []helpdesk.NotificationChannel{helpdesk.ChannelDesk}}}))(t)
 	b.jot(b.desk, c, mention(agent))
 	if got := b.push(); got != nil {
 		t.Errorf("told of what the browser is not to tell: %v", got)
 	}
 	b.assign(c, agent)
 	b.tell()
-	if err := agent.ReadNotifications(b.ctx, 0, 0); err != nil {
+	if err := agent.Notifications().MarkAllRead(b.ctx, 0, 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.push(); got != nil {
 		t.Errorf("told of what was read: %v", got)
 	}
-	if err := agent.RemovePushDevice(b.ctx, phone("phone").Endpoint); err != nil {
+	if err := agent.Notifications().RemoveDevice(b.ctx, phone("phone").Endpoint); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.desk.RemovePushDevice(b.ctx, phone("laptop").Endpoint); err != nil || len(b.devices(agent)) != 1 {
+	if err := b.desk.Notifications().RemoveDevice(b.ctx, phone("laptop").Endpoint); err != nil || len(b.devices(agent)) != 1 {
 		t.Error("another member's device is removed:", err)
 	}
-	if err := agent.TestPush(b.ctx, phone("laptop").Endpoint); err != nil {
+	if err := agent.Notifications().TestDevice(b.ctx, phone("laptop").Endpoint); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.desk.TestPush(b.ctx, phone("laptop").Endpoint); !fault.Is(err, fault.NotFound) {
+	if err := b.desk.Notifications().TestDevice(b.ctx, phone("laptop").Endpoint); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a test to another member's device: %v", err)
 	}
 	if diff := cmp.Diff([]string{"laptop (test)"}, b.push()); diff != "" {
@@ -149,7 +149,7 @@ func TestPushDevicesEnd(t *testing.T) {
 	}{
 		"nothing": {func(*bundle, *helpdesk.Desk, helpdesk.Caller) error { return nil }, []string{"phone (test)"}, []string{"phone"}},
 		"signed out": {func(b *bundle, _ *helpdesk.Desk, caller helpdesk.Caller) error {
-			return b.svc.EndSession(b.ctx, caller)
+			return b.svc.SignIn().EndSession(b.ctx, caller)
 		}, nil, nil},
 		"gone": {func(b *bundle, _ *helpdesk.Desk, _ helpdesk.Caller) error {
 			b.pushes.err = fault.Missing("browser", 0)
@@ -169,8 +169,8 @@ func TestPushDevicesEnd(t *testing.T) {
 			b := newBundle(t)
 			agent := b.member(identity.RoleAgent)
 			browser, caller := b.inBrowser(agent)
-			must(browser.AddPushDevice(b.ctx, phone("phone")))(t)
-			if err := browser.TestPush(b.ctx, phone("phone").Endpoint); err != nil {
+			must(browser.Notifications().AddDevice(b.ctx, phone("phone")))(t)
+			if err := browser.Notifications().TestDevice(b.ctx, phone("phone").Endpoint); err != nil {
 				t.Fatal(err)
 			}
 			if err := tt.end(b, agent, caller); err != nil {
@@ -192,8 +192,8 @@ func TestPushDevicesOfFormerMembers(t *testing.T) {
 	b := newBundle(t)
 	agent := b.member(identity.RoleAgent)
 	browser, _ := b.inBrowser(agent)
-	must(browser.AddPushDevice(b.ctx, phone("phone")))(t)
-	if err := browser.TestPush(b.ctx, phone("phone").Endpoint); err != nil {
+	must(browser.Notifications().AddDevice(b.ctx, phone("phone")))(t)
+	if err := browser.Notifications().TestDevice(b.ctx, phone("phone").Endpoint); err != nil {
 		t.Fatal(err)
 	}
 	err := b.store.InSystemTx(b.ctx, func(ctx context.Context, tx helpdesk.SystemTx) error {
@@ -205,15 +205,15 @@ func TestPushDevicesOfFormerMembers(t *testing.T) {
 	if got, left := b.push(), b.devices(agent); got != nil || left != nil {
 		t.Errorf("without a session: %v, %v", got, left)
 	}
-	must(agent.AddPushDevice(b.ctx, phone("phone")))(t)
-	for _, m := range must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items {
+	must(agent.Notifications().AddDevice(b.ctx, phone("phone")))(t)
+	for _, m := range must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t).Items {
 		if m.UserID == agent.UserID() {
-			if err := b.desk.RemoveMember(b.ctx, m.ID); err != nil {
+			if err := b.desk.Members().Remove(b.ctx, m.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	left, err := b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).PushDevices().List(b.ctx, helpdesk.PushDeviceFilter{UserIDs: []int64{agent.UserID()}}, storage.Seek{Limit: 10})
+	left, err := helpdesk.Nouns().PushDevices.Reader(b.store.Within(helpdesk.Scope{AccountID: b.account.ID})).List(b.ctx, helpdesk.PushDeviceFilter{UserIDs: []int64{agent.UserID()}}, storage.Seek{Limit: 10})
 	if err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
 	}
@@ -229,7 +229,7 @@ func TestPushDevicesAreLimited(t *testing.T) {
 		for range 2 {
 			in := phone(name)
 			in.Endpoint = strings.ReplaceAll(in.Endpoint, " ", "-")
-			must(b.desk.AddPushDevice(b.ctx, in))(t)
+			must(b.desk.Notifications().AddDevice(b.ctx, in))(t)
 		}
 		want = append(want, name)
 	}
@@ -244,7 +244,7 @@ func TestPushDevicesAreLimited(t *testing.T) {
 		in := phone("x")
 		change(&in)
 		var problem *fault.Error
-		if _, err := b.desk.AddPushDevice(b.ctx, in); !asFault(err, &problem) || problem.Fields[name] == nil {
+		if _, err := b.desk.Notifications().AddDevice(b.ctx, in); !asFault(err, &problem) || problem.Fields[name] == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -20,7 +20,7 @@ func limited(message string) error {
 }
 
 // reachesAll returns a fault for members limited to some mailboxes, for operations on the whole account.
-func (d *Desk) reachesAll() error {
+func (d *desk) reachesAll() error {
 	if d.scope.Mailboxes == nil {
 		return nil
 	}
@@ -29,7 +29,7 @@ func (d *Desk) reachesAll() error {
 
 // reachesWhole returns a fault for members limited to some mailboxes if a customer has written to others, because the portal
 // shows all of a customer's conversations to the owner of any address.
-func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) error {
+func (d *desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) error {
 	if d.scope.Mailboxes == nil {
 		return nil
 	}
@@ -47,13 +47,13 @@ func (d *Desk) reachesWhole(ctx context.Context, r Reader, customers ...int64) e
 
 // stillMay reports whether the creator of a portal key, a webhook or an invitation could create it now. 0 stands for no
 // creator, as for rows from an embedding application.
-func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may func(*Desk) error) (bool, error) {
+func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may func(*desk) error) (bool, error) {
 	if makerID == 0 {
 		return true, nil
 	}
 	maker, err := s.Desk(ctx, s.As(makerID), accountID)
 	if err == nil {
-		err = may(maker)
+		err = may(&maker.desk)
 	}
 	if fault.Is(err, fault.Forbidden) || fault.Is(err, fault.NotFound) {
 		return false, nil
@@ -62,7 +62,7 @@ func (s *Service) stillMay(ctx context.Context, accountID, makerID int64, may fu
 }
 
 // lasting returns a fault for creating something that outlives the caller's token.
-func (d *Desk) lasting(what string) error {
+func (d *desk) lasting(what string) error {
 	if d.caller.session || d.caller.expires.IsZero() {
 		return nil
 	}

@@ -117,7 +117,7 @@ func (r *recent) newestFrom(ctx context.Context, tx Tx, notBy int64) (Interactio
 	}
 	var newest Interaction
 	for _, i := range r.last {
-		others := i.Type == TypeCustomer || i.Type == TypeUser && i.Status == StatusPosted && cmp.Or(i.PostedByID, i.UserID) != notBy
+		others := i.Type == TypeCustomer || i.Type == TypeUser && i.Status == StatusPosted && !i.Automatic() && cmp.Or(i.PostedByID, i.UserID) != notBy
 		if others && (newest.ID == 0 || i.saidAfter(newest)) {
 			newest = i
 		}

@@ -21,9 +21,9 @@ func TestRecipientsBehindNotes(t *testing.T) {
 			m.ReplyTo = []mailaddr.Address{{Email: "office@example.net"}}
 			c := b.receive(m).ConversationID
 			for n := range notes {
-				must(b.desk.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: fmt.Sprint("Note ", n)}))(t)
+				must(b.desk.Interactions().Create(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: fmt.Sprint("Note ", n)}))(t)
 			}
-			i := must(b.desk.CreateInteraction(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			i := must(b.desk.Interactions().Create(b.ctx, c, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 			if diff := cmp.Diff([]string{want}, i.To); diff != "" {
 				t.Error(diff)
 			}

@@ -26,11 +26,11 @@ const maxOthers = MaxRecipients / 2
 // lastRead is the number of interactions among which the customers' latest message is looked for.
 const lastRead = 50
 
-// AnswerRecipients returns whom an answer in a conversation goes to, and whom an answer to all copies: the author and the
+// Recipients returns whom an answer in a conversation goes to, and whom an answer to all copies: the author and the
 // recipients of the customers' latest message. The account's own addresses, blocked senders, addresses that nobody reads or
 // that belong to a mail system, and the mailing list that the message came through are not among them. It needs
 // interactions.view.
-func (d *Desk) AnswerRecipients(ctx context.Context, conversationID int64) (AnswerRecipients, error) {
+func (d Conversations) Recipients(ctx context.Context, conversationID int64) (AnswerRecipients, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return AnswerRecipients{}, err
@@ -62,21 +62,33 @@ func (d *Desk) AnswerRecipients(ctx context.Context, conversationID int64) (Answ
 	if at < 0 {
 		return out, nil
 	}
-	out.Others, err = withoutBlocked(ctx, r, others(last[at], c, out.To, own))
+	wrote, err := d.svc.replyTo(ctx, r, d.scope.AccountID, last[at])
+	if err != nil {
+		return out, err
+	}
+	if len(wrote) == 0 {
+		wrote = []string{last[at].author()}
+	}
+	out.Others, err = withoutBlocked(ctx, r, others(last[at], c, wrote, out.To, own))
 	return out, err
 }
 
-// others returns the author and the recipients of a customer's message who may be copied, without those in to.
-func others(i Interaction, c Conversation, to []string, own *ownAddresses) []string {
-	if i.Mail.Forwarded.UserID != 0 {
-		return nil // From and To are those of the member's mail
-	}
+// others returns where the author of a customer's message reads answers, and its recipients, of those who may be copied and
+// are not in to.
+func others(i Interaction, c Conversation, wrote, to []string, own *ownAddresses) []string {
 	known := []string{mailaddr.Key(c.CustomerEmail)}
 	for _, address := range to {
 		known = append(known, mailaddr.Key(address))
 	}
+	all := slices.Concat(wrote, emails(i.Mail.To), emails(i.Mail.Cc), i.To, i.Cc)
+	if i.Mail.Forwarded.UserID != 0 { // From and To are those of the member's mail
+		all = slices.Concat(emails(i.Mail.Forwarded.To), emails(i.Mail.Forwarded.Cc))
+		for _, member := range emails(i.Mail.From) { // who has it already
+			known = append(known, mailaddr.Key(member))
+		}
+	}
 	var found []string
-	for _, address := range slices.Concat([]string{i.author()}, emails(i.Mail.To), emails(i.Mail.Cc), i.To, i.Cc) {
+	for _, address := range all {
 		key := mailaddr.Key(address)
 		if slices.Contains(known, key) || !mailaddr.Valid(address) || Unreachable(address) || own.receives(address) || unread(address) ||
 			ofList(address, i.Mail.ListID, i.Mail.ListPost) || i.Mail.Rewritten && address == i.author() {
@@ -132,7 +144,7 @@ func withoutBlocked(ctx context.Context, r Reader, addresses []string) ([]string
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	blocked, err := r.BlockedSenders().List(ctx, BlockedSenderFilter{Keys: keys}, storage.Seek{Limit: storage.NoLimit})
+	blocked, err := blockedSenderNoun().Reader(r).List(ctx, BlockedSenderFilter{Keys: keys}, storage.Seek{Limit: storage.NoLimit})
 	return slices.DeleteFunc(addresses, func(address string) bool {
 		return slices.ContainsFunc(blocked, func(b BlockedSender) bool { return b.Blocks(address) })
 	}), err

@@ -25,10 +25,10 @@ func belongs(s ledger.ServerMails, m ledger.Mail) bool {
 // named limits the messages of each kind that a reconciliation names.
 const named = 100
 
-// ReconcileMailbox compares the messages on a mailbox's server with the ledger. It changes nothing. It needs
+// Reconcile compares the messages on a mailbox's server with the ledger. It changes nothing. It needs
 // mailboxes.connection. A mailbox of type FWD is a Conflict fault; an unreachable server is an Unavailable fault with the
 // reason.
-func (d *Desk) ReconcileMailbox(ctx context.Context, id int64) (ledger.Reconciliation, error) {
+func (d Mailboxes) Reconcile(ctx context.Context, id int64) (ledger.Reconciliation, error) {
 	source, err := d.fetchSource(ctx, id)
 	if err != nil {
 		return ledger.Reconciliation{}, err
@@ -155,7 +155,7 @@ func (c *comparison) row(row ledger.Mail) {
 // the ledger, whatever was fetched before: those skipped by ImportSince, or missed when the server renumbered its messages.
 // A message imported under another position is recognized by its identity and not filed twice. It needs
 // mailboxes.connection. Mailboxes of type FWD and POP3 are Conflict faults; POP3 imports everything on the server anyway.
-func (d *Desk) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
+func (d Mailboxes) Backfill(ctx context.Context, mailboxID int64, since time.Time) error {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func (t *tired) InTx(ctx context.Context, scope helpdesk.Scope, fn func(context.
 func (b *bundle) annWrites(t *testing.T, conversations int) (customer int64) {
 	t.Helper()
 	for n := range conversations {
-		c := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		c := must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 			Channel: "email", To: "ann@example.com", Subject: fmt.Sprint("Question ", n), MailboxID: b.mailbox.ID,
 			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "Text."}},
 		}))(t)
@@ -59,8 +59,10 @@ func TestRemovalInPieces(t *testing.T) {
 	t.Parallel()
 	const conversations = 900
 	for name, remove := range map[string]func(b *bundle, customer int64, force bool) error{
-		"mailbox":  func(b *bundle, _ int64, force bool) error { return b.desk.DeleteMailbox(b.ctx, b.mailbox.ID, force) },
-		"customer": func(b *bundle, id int64, force bool) error { return b.desk.DeleteCustomer(b.ctx, id, force) },
+		"mailbox": func(b *bundle, _ int64, force bool) error {
+			return b.desk.Mailboxes().Delete(b.ctx, b.mailbox.ID, force)
+		},
+		"customer": func(b *bundle, id int64, force bool) error { return b.desk.Customers().Delete(b.ctx, id, force) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,8 +13,8 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// InboundCounts counts a mailbox's unfiled messages. It needs mailboxes.connection.
-func (d *Desk) InboundCounts(ctx context.Context, mailboxID int64) (ledger.Counts, error) {
+// Counts counts a mailbox's unfiled messages. It needs mailboxes.connection.
+func (d InboundMails) Counts(ctx context.Context, mailboxID int64) (ledger.Counts, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.Counts{}, err
@@ -37,10 +37,10 @@ func inboundIn(ctx context.Context, tx Tx, mailboxID, id int64) (ledger.Mail, er
 	return m, nil
 }
 
-// ReplayInbound files a quarantined or ignored message again, after the cause was fixed. An incomplete message is first
+// Replay files a quarantined or ignored message again, after the cause was fixed. An incomplete message is first
 // fetched again, in the background. One that waits to be filed is unchanged; a filed one is a Conflict fault. It needs
 // mailboxes.connection.
-func (d *Desk) ReplayInbound(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
+func (d InboundMails) Replay(ctx context.Context, mailboxID, id int64) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.Mail{}, err
@@ -86,10 +86,10 @@ func replayJob(accountID int64, m ledger.Mail, now time.Time) storage.Job {
 	return storage.Job{Kind: JobFileMail, AccountID: accountID, Subject: m.MailboxID, RunAt: now}
 }
 
-// IgnoreInbound sets a quarantined message aside permanently: it is listed as ignored, with who did it, when, and a note of
-// at most 500 characters. [Desk.ReplayInbound] reverts that. An ignored message is unchanged; any other is a Conflict fault.
+// Ignore sets a quarantined message aside permanently: it is listed as ignored, with who did it, when, and a note of
+// at most 500 characters. [InboundMails.Replay] reverts that. An ignored message is unchanged; any other is a Conflict fault.
 // It needs mailboxes.connection.
-func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note string) (ledger.Mail, error) {
+func (d InboundMails) Ignore(ctx context.Context, mailboxID, id int64, note string) (ledger.Mail, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return ledger.Mail{}, err
@@ -110,7 +110,7 @@ func (d *Desk) IgnoreInbound(ctx context.Context, mailboxID, id int64, note stri
 			return nil
 		case ledger.Quarantined:
 		default:
-			return fault.New(fault.Conflict, "Only a mail that could not be imported can be ignored.")
+			return fault.New(fault.Conflict, "You can only ignore mail that could not be imported.")
 		}
 		m.State, m.UserID, m.Note, m.UpdatedAt = ledger.Ignored, d.userID, note, d.svc.now()
 		if err := tx.UpdateInbound(ctx, &m); err != nil {
@@ -127,10 +127,10 @@ type Replay struct {
 	UserID int64     `json:"user_id"`
 }
 
-// ReplayMailbox replays, in the background, all messages of a mailbox that are quarantined now, and returns their number.
+// ReplayAll replays, in the background, all messages of a mailbox that are quarantined now, and returns their number.
 // One that fails again is quarantined again with its new reason. Calling it twice replays nothing twice. It needs
 // mailboxes.connection.
-func (d *Desk) ReplayMailbox(ctx context.Context, mailboxID int64) (int64, error) {
+func (d InboundMails) ReplayAll(ctx context.Context, mailboxID int64) (int64, error) {
 	begin, err := d.guard.Write(identity.MailboxesConnection)
 	if err != nil {
 		return 0, err
@@ -158,7 +158,7 @@ const replayBatch = 100
 
 // ReplayMails runs a [JobReplayMail] job: it queues the messages of a mailbox that were quarantined at the time of the
 // request for filing or fetching, a hundred at a time. It is idempotent.
-func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) ReplayMails(ctx context.Context, job storage.ClaimedJob) error {
 	var order Replay
 	if err := json.Unmarshal(job.Payload, &order); err != nil {
 		return fault.Wrap(fault.Internal, "Service.ReplayMails", err)
@@ -166,12 +166,12 @@ func (s *Service) ReplayMails(ctx context.Context, job storage.ClaimedJob) error
 	filter := ledger.Filter{MailboxID: job.Subject, States: []ledger.State{ledger.Quarantined}}
 	seek := storage.Seek{Limit: replayBatch}
 	for {
-		batch, err := s.cfg.Store.Within(Scope{AccountID: job.AccountID}).InboundMails(ctx, filter, seek)
+		batch, err := j.svc.cfg.Store.Within(Scope{AccountID: job.AccountID}).InboundMails(ctx, filter, seek)
 		if err != nil || len(batch) == 0 {
 			return err
 		}
 		seek.From = &storage.Position{ID: batch[len(batch)-1].ID}
-		if err := s.replay(ctx, job, order, batch); err != nil {
+		if err := j.svc.replay(ctx, job, order, batch); err != nil {
 			return err
 		}
 	}

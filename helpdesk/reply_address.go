@@ -6,7 +6,6 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"strings"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
@@ -29,14 +28,15 @@ const (
 )
 
 // repliesTo returns the effective kind of reply address of a mailbox: the configured one, or what is known to work. A mail
-// server is not known to accept tagged addresses until a probe has arrived.
-func (m Mailbox) repliesTo(now time.Time) ReplyAddress {
+// server is not known to accept tagged addresses until a probe has arrived, nor is the intake known to be reached before it
+// has a domain.
+func (s *Service) repliesTo(m Mailbox) ReplyAddress {
 	switch {
 	case m.ReplyAddress != "":
 		return m.ReplyAddress
-	case m.Inbound.Type == ledger.InboundForward:
+	case m.Inbound.Type == ledger.InboundForward && (s.hasIntake || m.Email == ""):
 		return ReplyIntake
-	case m.Probe.works(now):
+	case m.Probe.works(s.now()):
 		return ReplySubaddress
 	}
 	return ReplyPlain
@@ -162,8 +162,8 @@ func (s *Service) isOurs(accountID int64, address string) bool {
 // returnsTo returns the address whose tagged forms a mailbox's replies use as envelope senders; "" if the mailbox's plain
 // address must be used. Bounces must not go to an address that does not exist, and a message must not fail SPF or DMARC (RFC
 // 7489 section 3.1) for the sake of its bounces: if the domain differs from that of From, a DKIM signature is required.
-func (s *Service) returnsTo(m Mailbox, from string, signed bool, now time.Time) string {
-	switch m.repliesTo(now) {
+func (s *Service) returnsTo(m Mailbox, from string, signed bool) string {
+	switch s.repliesTo(m) {
 	case ReplySubaddress:
 		return from
 	case ReplyIntake:

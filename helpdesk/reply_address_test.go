@@ -30,13 +30,13 @@ func (s *imapServers) List(context.Context, ledger.FetchSource, time.Time, func(
 func fetched(t *testing.T, servers *imapServers) *bundle {
 	t.Helper()
 	b := newBundle(t, func(cfg *helpdesk.Config) { cfg.MailServers, cfg.IntakeDomain = servers, "in.desk.example" })
-	b.mailbox = must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())}))(t)
+	b.mailbox = must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Inbound: storage.Some(oauthInbound())}))(t)
 	return b
 }
 
 func (b *bundle) replyAddress() helpdesk.ReplyAddress {
 	b.t.Helper()
-	return must(b.desk.Mailbox(b.ctx, b.mailbox.ID))(b.t).ReplyAddress
+	return must(b.desk.Mailboxes().Get(b.ctx, b.mailbox.ID))(b.t).ReplyAddress
 }
 
 // The Reply-To of answers, and the envelope senders of their mails.
@@ -52,6 +52,7 @@ func TestReplyAddress(t *testing.T) {
 		"forwarded":                             {"in.desk.example", helpdesk.MailboxInput{}, helpdesk.ReplyIntake, "mb-+r-@in.desk.example", ""},
 		"forwarded, of one organization":        {"in.example.org", helpdesk.MailboxInput{}, helpdesk.ReplyIntake, "mb-+r-@in.example.org", "mb-+b-@in.example.org"},
 		"forwarded to this machine":             {"localhost", helpdesk.MailboxInput{}, helpdesk.ReplyIntake, "mb-+r-@localhost", ""},
+		"forwarded, no intake is set up":        {"", helpdesk.MailboxInput{}, helpdesk.ReplyPlain, "", ""},
 		"forwarded, without an address":         {"in.desk.example", helpdesk.MailboxInput{Email: storage.Some("")}, helpdesk.ReplyIntake, "mb-+r-@in.desk.example", "mb-+b-@in.desk.example"},
 		"forwarded, plain":                      {"in.example.org", helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}, helpdesk.ReplyPlain, "", ""},
 		"forwarded, tagged":                     {"in.example.org", helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}, helpdesk.ReplySubaddress, "support+r-@example.org", "support+b-@example.org"},
@@ -63,7 +64,7 @@ func TestReplyAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, func(cfg *helpdesk.Config) { cfg.IntakeDomain = test.domain })
-			if m := must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, test.in))(t); m.ReplyAddress != test.want || b.replyAddress() != test.want {
+			if m := must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, test.in))(t); m.ReplyAddress != test.want || b.replyAddress() != test.want {
 				t.Errorf("reply_address is %q", m.ReplyAddress)
 			}
 			i := b.answer(b.receive(opening()).ConversationID, helpdesk.InteractionInput{Cc: []string{"carol@example.com"}})
@@ -99,11 +100,11 @@ func shape(address string) string {
 func TestReplyAddressProblems(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	if _, err := b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyAddress("tagged"))}); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyAddress("tagged"))}); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("an unknown one is %v", err)
 	}
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
-	if got := must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Null[helpdesk.ReplyAddress]()}))(t).ReplyAddress; got != helpdesk.ReplyIntake {
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))(t)
+	if got := must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Null[helpdesk.ReplyAddress]()}))(t).ReplyAddress; got != helpdesk.ReplyIntake {
 		t.Errorf("after null it is %q", got)
 	}
 }
@@ -111,7 +112,7 @@ func TestReplyAddressProblems(t *testing.T) {
 // probe tests the mailbox and returns the probe sent; "" if there is none.
 func (b *bundle) probe() (sending.SystemMail, ledger.TaggedAddress) {
 	b.t.Helper()
-	test := must(b.desk.TestMailbox(b.ctx, b.mailbox.ID))(b.t)
+	test := must(b.desk.Mailboxes().Test(b.ctx, b.mailbox.ID))(b.t)
 	now := b.clock.Now()
 	jobs := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobProbe: 10}, now, now.Add(24*time.Hour)))(b.t)
 	switch len(jobs) {
@@ -135,7 +136,7 @@ func arriving(p sending.SystemMail) ledger.Incoming {
 
 func (b *bundle) tagged() ledger.TaggedAddress {
 	b.t.Helper()
-	return must(b.desk.TaggedAddress(b.ctx, b.mailbox.ID))(b.t)
+	return must(b.desk.Mailboxes().TaggedAddress(b.ctx, b.mailbox.ID))(b.t)
 }
 
 // A probe shows whether tagged addresses work, once and invisibly; every outcome is reported.
@@ -200,12 +201,12 @@ func TestProbe(t *testing.T) {
 			}
 		}, ledger.ProbePending, helpdesk.ReplyPlain, "is on its way"},
 		"the address changes meanwhile": {func(b *bundle, p sending.SystemMail) {
-			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
+			must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
 			b.ignored(arriving(p), "our own test")
 		}, ledger.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
 		"and is changed afterwards": {func(b *bundle, p sending.SystemMail) {
 			b.ignored(arriving(p), "our own test")
-			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
+			must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@example.org")}))(b.t)
 		}, ledger.ProbeNone, helpdesk.ReplyPlain, "was not tried yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -280,7 +281,7 @@ func TestProbesAreNotDoubled(t *testing.T) {
 	servers.failure = nil
 	for choice, want := range map[helpdesk.ReplyAddress]string{helpdesk.ReplyPlain: "reply_address is plain", helpdesk.ReplyIntake: "reply_address is intake"} {
 		b = fetched(t, servers)
-		must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(choice)}))(t)
+		must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(choice)}))(t)
 		if none, tagged := b.probe(); none.MessageID != "" || tagged.State != ledger.ProbeNone || !strings.Contains(tagged.Text, want) {
 			t.Errorf("with %s %+v is sent, %+v", choice, none, tagged)
 		}
@@ -293,7 +294,7 @@ func TestProbeElsewhere(t *testing.T) {
 	b := fetched(t, &imapServers{})
 	p, _ := b.probe()
 	own := b.mailbox
-	b.mailbox = must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
+	b.mailbox = must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
 	b.ignored(arriving(p), "our own test")
 	b.mailbox = own
 	if diff := cmp.Diff(ledger.ProbePending, b.tagged().State); diff != "" {

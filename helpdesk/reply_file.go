@@ -30,10 +30,10 @@ type ReplyFileFilter struct{ ReplyIDs []int64 }
 // MaxReplyFiles is the maximum number of files of a saved reply.
 const MaxReplyFiles = 10
 
-// CreateReplyFile adds a file to a saved reply. More than [MaxReplyFiles] is a Conflict fault. Types and sizes are those of
-// [Desk.CreateAttachment]; Upload.IsInline is ignored. It needs interactions.create, and for a shared reply views.update;
+// CreateFile adds a file to a saved reply. More than [MaxReplyFiles] is a Conflict fault. Types and sizes are those of
+// [Attachments.Create]; Upload.IsInline is ignored. It needs interactions.create, and for a shared reply views.update;
 // members limited to some mailboxes cannot change a shared one (Forbidden).
-func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
+func (d SavedReplies) CreateFile(ctx context.Context, replyID int64, up Upload) (ReplyFile, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return ReplyFile{}, err
@@ -54,7 +54,7 @@ func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (R
 		if err := roomForFile(ctx, tx.Reader(), replyID); err != nil {
 			return err
 		}
-		if err := tx.ReplyFiles().Insert(ctx, &f); err != nil {
+		if err := replyFileNoun().Rows(tx).Insert(ctx, &f); err != nil {
 			return err
 		}
 		return d.touchReply(ctx, tx, r)
@@ -66,12 +66,12 @@ func (d *Desk) CreateReplyFile(ctx context.Context, replyID int64, up Upload) (R
 	return f, nil
 }
 
-func (d *Desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
+func (d *desk) mayAddReplyFile(ctx context.Context, replyID int64) error {
 	reader, err := d.guard.Read(identity.InteractionsCreate)
 	if err != nil {
 		return err
 	}
-	r, err := d.ownOrShared(reader.SavedReplies().Get(ctx, replyID))
+	r, err := d.ownOrShared(savedReplyNoun().Reader(reader).Get(ctx, replyID))
 	if err != nil {
 		return err
 	}
@@ -91,9 +91,9 @@ func roomForFile(ctx context.Context, r Reader, replyID int64) error {
 }
 
 // touchReply updates a saved reply's time and emits its event, after a change of its files.
-func (d *Desk) touchReply(ctx context.Context, tx Tx, r SavedReply) error {
+func (d *desk) touchReply(ctx context.Context, tx Tx, r SavedReply) error {
 	r.UpdatedAt = d.svc.now()
-	if err := tx.SavedReplies().Update(ctx, &r); err != nil {
+	if err := savedReplyNoun().Rows(tx).Update(ctx, &r); err != nil {
 		return err
 	}
 	return d.emitReply(ctx, tx, "saved_reply.updated", r)
@@ -101,7 +101,7 @@ func (d *Desk) touchReply(ctx context.Context, tx Tx, r SavedReply) error {
 
 // replyFiles lists the files of a saved reply.
 func replyFiles(ctx context.Context, r Reader, replyID int64) ([]ReplyFile, error) {
-	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: []int64{replyID}}, storage.Seek{Limit: storage.NoLimit})
+	return replyFileNoun().Reader(r).List(ctx, ReplyFileFilter{ReplyIDs: []int64{replyID}}, storage.Seek{Limit: storage.NoLimit})
 }
 
 // replyFileKeys returns the blob keys of a saved reply's files.
@@ -114,25 +114,25 @@ func replyFileKeys(ctx context.Context, r Reader, replyID int64) ([]string, erro
 	return keys, err
 }
 
-// ReplyFiles lists the files of a saved reply, the caller's own or a shared one, oldest first. It needs interactions.view.
-func (d *Desk) ReplyFiles(ctx context.Context, replyID int64) ([]ReplyFile, error) {
+// Files lists the files of a saved reply, the caller's own or a shared one, oldest first. It needs interactions.view.
+func (d SavedReplies) Files(ctx context.Context, replyID int64) ([]ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+	if _, err := d.ownOrShared(savedReplyNoun().Reader(r).Get(ctx, replyID)); err != nil {
 		return nil, err
 	}
 	return replyFiles(ctx, r, replyID)
 }
 
-// ReplyFilesOf lists the files of the given saved replies that the caller sees. It needs interactions.view.
-func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
+// FilesOf lists the files of the given saved replies that the caller sees. It needs interactions.view.
+func (d SavedReplies) FilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil || len(replyIDs) == 0 {
 		return nil, err
 	}
-	replies, err := r.SavedReplies().ByIDs(ctx, replyIDs)
+	replies, err := savedReplyNoun().Reader(r).ByIDs(ctx, replyIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +145,12 @@ func (d *Desk) ReplyFilesOf(ctx context.Context, replyIDs []int64) ([]ReplyFile,
 	if len(seen) == 0 {
 		return nil, nil
 	}
-	return r.ReplyFiles().List(ctx, ReplyFileFilter{ReplyIDs: seen}, storage.Seek{Limit: storage.NoLimit})
+	return replyFileNoun().Reader(r).List(ctx, ReplyFileFilter{ReplyIDs: seen}, storage.Seek{Limit: storage.NoLimit})
 }
 
-// ReplyFile returns the description of a file of a saved reply, the caller's own or a shared one. It needs
+// File returns the description of a file of a saved reply, the caller's own or a shared one. It needs
 // interactions.view.
-func (d *Desk) ReplyFile(ctx context.Context, replyID, id int64) (ReplyFile, error) {
+func (d SavedReplies) File(ctx context.Context, replyID, id int64) (ReplyFile, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return ReplyFile{}, err
@@ -158,11 +158,11 @@ func (d *Desk) ReplyFile(ctx context.Context, replyID, id int64) (ReplyFile, err
 	return d.replyFile(ctx, r, replyID, id)
 }
 
-func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (ReplyFile, error) {
-	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+func (d *desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (ReplyFile, error) {
+	if _, err := d.ownOrShared(savedReplyNoun().Reader(r).Get(ctx, replyID)); err != nil {
 		return ReplyFile{}, err
 	}
-	f, err := r.ReplyFiles().Get(ctx, id)
+	f, err := replyFileNoun().Reader(r).Get(ctx, id)
 	if err == nil && f.ReplyID != replyID {
 		err = fault.Missing("file", id)
 	}
@@ -172,9 +172,9 @@ func (d *Desk) replyFile(ctx context.Context, r Reader, replyID, id int64) (Repl
 	return f, nil
 }
 
-// OpenReplyFile opens length bytes of a file starting at offset; a negative length means to the end. It needs
+// OpenFile opens length bytes of a file starting at offset; a negative length means to the end. It needs
 // interactions.view.
-func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
+func (d SavedReplies) OpenFile(ctx context.Context, f ReplyFile, offset, length int64) (io.ReadCloser, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return nil, err
@@ -187,9 +187,9 @@ func (d *Desk) OpenReplyFile(ctx context.Context, f ReplyFile, offset, length in
 	return d.svc.cfg.Blobs.GetRange(ctx, found.BlobKey, offset, length)
 }
 
-// DeleteReplyFile removes a file from a saved reply. Copies in replies stay. It needs the permissions of
-// [Desk.CreateReplyFile].
-func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
+// DeleteFile removes a file from a saved reply. Copies in replies stay. It needs the permissions of
+// [SavedReplies.CreateFile].
+func (d SavedReplies) DeleteFile(ctx context.Context, replyID, id int64) error {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 		if err != nil {
 			return err
 		}
-		if err := tx.ReplyFiles().Delete(ctx, id); err != nil {
+		if err := replyFileNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		if err := tx.Enqueue(ctx, purgeKeys(d.scope.AccountID, []string{f.BlobKey})...); err != nil {
@@ -213,15 +213,15 @@ func (d *Desk) DeleteReplyFile(ctx context.Context, replyID, id int64) error {
 	})
 }
 
-// AttachReplyFiles attaches copies of a saved reply's files, if any, to an interaction and returns them; the body comes from
-// [Desk.FillReply]. Copies stay when the saved reply changes or is deleted. Permissions and faults are those of
-// [Desk.CreateAttachment].
-func (d *Desk) AttachReplyFiles(ctx context.Context, conversationID, interactionID, replyID int64) ([]Attachment, error) {
+// AddReplyFiles attaches copies of a saved reply's files, if any, to an interaction and returns them; the body comes from
+// [SavedReplies.Fill]. Copies stay when the saved reply changes or is deleted. Permissions and faults are those of
+// [Attachments.Create].
+func (d Attachments) AddReplyFiles(ctx context.Context, conversationID, interactionID, replyID int64) ([]Attachment, error) {
 	r, begin, err := d.mayAttach(ctx, conversationID, interactionID)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.ownOrShared(r.SavedReplies().Get(ctx, replyID)); err != nil {
+	if _, err := d.ownOrShared(savedReplyNoun().Reader(r).Get(ctx, replyID)); err != nil {
 		return nil, err
 	}
 	files, err := replyFiles(ctx, r, replyID)
@@ -236,6 +236,23 @@ func (d *Desk) AttachReplyFiles(ctx context.Context, conversationID, interaction
 }
 
 // replyFileNoun declares the rows of files of saved replies.
-func replyFileNoun() storage.Noun[ReplyFile] {
-	return storage.Noun[ReplyFile]{Name: "file", ID: func(f *ReplyFile) *int64 { return &f.ID }}
+func replyFileNoun() storage.Declared[ReplyFile, ReplyFileFilter] {
+	return storage.Declared[ReplyFile, ReplyFileFilter]{
+		Noun: storage.Noun[ReplyFile]{
+			Name: "file",
+			ID:   func(t *ReplyFile) *int64 { return &t.ID },
+		},
+		Key: "reply_file", Plural: "reply_files",
+		Columns: []storage.Column[ReplyFile]{
+			{Name: "reply_id", Field: func(t *ReplyFile) any { return &t.ReplyID }, Refers: "saved_reply", Owner: "hw_saved_replies"},
+			{Name: "filename", Field: func(t *ReplyFile) any { return &t.Filename }},
+			{Name: "content_type", Field: func(t *ReplyFile) any { return &t.ContentType }},
+			{Name: "size", Field: func(t *ReplyFile) any { return &t.Size }},
+			{Name: "blob_key", Field: func(t *ReplyFile) any { return &t.BlobKey }, File: true},
+			{Name: "created_at", Field: func(t *ReplyFile) any { return &t.CreatedAt }},
+		},
+		Where: func(f ReplyFileFilter) []storage.Condition {
+			return []storage.Condition{storage.OneOf("reply_id", f.ReplyIDs)}
+		},
+	}
 }

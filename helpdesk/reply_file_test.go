@@ -30,7 +30,7 @@ func (b *bundle) stored() int {
 func (b *bundle) purged() {
 	b.t.Helper()
 	for _, job := range b.jobs(helpdesk.JobPurgeBlobs) {
-		if err := b.svc.PurgeBlobs(b.ctx, job); err != nil {
+		if err := b.svc.Jobs().PurgeBlobs(b.ctx, job); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -41,29 +41,29 @@ func TestAttachReplyFiles(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
-	reply := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "Here they are.", Shared: storage.Some(true)}))(t)
+	reply := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "Here they are.", Shared: storage.Some(true)}))(t)
 	draft := func() helpdesk.Interaction {
-		return must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(t)
+		return must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(t)
 	}
 	first, second := draft(), draft()
-	if got := must(b.desk.AttachReplyFiles(b.ctx, id, first.ID, reply.ID))(t); len(got) != 0 {
+	if got := must(b.desk.Attachments().AddReplyFiles(b.ctx, id, first.ID, reply.ID))(t); len(got) != 0 {
 		t.Errorf("of a reply without files: %v", got)
 	}
 	before := b.stored()
-	terms := must(b.desk.CreateReplyFile(b.ctx, reply.ID, text("terms.txt", "The terms")))(t)
-	must(b.desk.CreateReplyFile(b.ctx, reply.ID, text("form.txt", "The form")))(t)
-	attached := must(b.desk.AttachReplyFiles(b.ctx, id, first.ID, reply.ID))(t)
-	must(b.desk.AttachReplyFiles(b.ctx, id, second.ID, reply.ID))(t)
+	terms := must(b.desk.SavedReplies().CreateFile(b.ctx, reply.ID, text("terms.txt", "The terms")))(t)
+	must(b.desk.SavedReplies().CreateFile(b.ctx, reply.ID, text("form.txt", "The form")))(t)
+	attached := must(b.desk.Attachments().AddReplyFiles(b.ctx, id, first.ID, reply.ID))(t)
+	must(b.desk.Attachments().AddReplyFiles(b.ctx, id, second.ID, reply.ID))(t)
 	if got := b.stored() - before; got != 6 {
 		t.Errorf("%d blobs of two files and two copies of each", got)
 	}
-	if err := b.desk.DeleteReplyFile(b.ctx, reply.ID, terms.ID); err != nil {
+	if err := b.desk.SavedReplies().DeleteFile(b.ctx, reply.ID, terms.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.desk.DeleteSavedReply(b.ctx, reply.ID); err != nil {
+	if err := b.desk.SavedReplies().Delete(b.ctx, reply.ID); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.desk.DeleteInteraction(b.ctx, id, second.ID); err != nil {
+	if err := b.desk.Interactions().Delete(b.ctx, id, second.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.purged()
@@ -72,7 +72,7 @@ func TestAttachReplyFiles(t *testing.T) {
 	}
 	var names []string
 	for _, a := range attached {
-		content := must(b.desk.OpenAttachment(b.ctx, a, 0, -1))(t)
+		content := must(b.desk.Attachments().Open(b.ctx, a, 0, -1))(t)
 		names = append(names, a.Filename+": "+string(must(io.ReadAll(content))(t)))
 		_ = content.Close()
 	}
@@ -88,7 +88,7 @@ func TestAttachReplyFiles(t *testing.T) {
 func TestReplyFileProblems(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	reply := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "x"}))(t)
+	reply := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Terms", Body: "x"}))(t)
 	before := b.stored()
 	for name, tt := range map[string]struct {
 		up   helpdesk.Upload
@@ -99,25 +99,25 @@ func TestReplyFileProblems(t *testing.T) {
 		"too large":  {text("big.txt", strings.Repeat("x", 25<<20+1)), helpdesk.ErrTooLarge},
 		"no picture": {text("x.png", "text"), helpdesk.ErrInvalid},
 	} {
-		if err := errOf(b.desk.CreateReplyFile(b.ctx, reply.ID, tt.up)); !errors.Is(err, tt.want) {
+		if err := errOf(b.desk.SavedReplies().CreateFile(b.ctx, reply.ID, tt.up)); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for range helpdesk.MaxReplyFiles {
-		must(b.desk.CreateReplyFile(b.ctx, reply.ID, text("a.txt", "a")))(t)
+		must(b.desk.SavedReplies().CreateFile(b.ctx, reply.ID, text("a.txt", "a")))(t)
 	}
-	if err := errOf(b.desk.CreateReplyFile(b.ctx, reply.ID, text("a.txt", "a"))); !errors.Is(err, helpdesk.ErrConflict) {
+	if err := errOf(b.desk.SavedReplies().CreateFile(b.ctx, reply.ID, text("a.txt", "a"))); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("one too many: %v", err)
 	}
 	if got := b.stored() - before; got != helpdesk.MaxReplyFiles {
 		t.Errorf("%d blobs of %d files", got, helpdesk.MaxReplyFiles)
 	}
-	other := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Other", Body: "x"}))(t)
-	file := must(b.desk.ReplyFiles(b.ctx, reply.ID))(t)[0]
-	if err := errOf(b.desk.ReplyFile(b.ctx, other.ID, file.ID)); !errors.Is(err, helpdesk.ErrNotFound) {
+	other := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Other", Body: "x"}))(t)
+	file := must(b.desk.SavedReplies().Files(b.ctx, reply.ID))(t)[0]
+	if err := errOf(b.desk.SavedReplies().File(b.ctx, other.ID, file.ID)); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a file of another reply: %v", err)
 	}
-	if err := b.desk.DeleteReplyFile(b.ctx, other.ID, file.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if err := b.desk.SavedReplies().DeleteFile(b.ctx, other.ID, file.ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("deleting it there: %v", err)
 	}
 }
@@ -128,37 +128,37 @@ func TestReplyFilesOfOthers(t *testing.T) {
 	b := newBundle(t)
 	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
 	before := b.stored()
-	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "Mine"}))(t)
-	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
-	mine := must(agent.CreateReplyFile(b.ctx, own.ID, text("mine.txt", "mine")))(t)
-	ours := must(agent.CreateReplyFile(b.ctx, shared.ID, text("ours.txt", "ours")))(t)
+	own := must(agent.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "Mine"}))(t)
+	shared := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
+	mine := must(agent.SavedReplies().CreateFile(b.ctx, own.ID, text("mine.txt", "mine")))(t)
+	ours := must(agent.SavedReplies().CreateFile(b.ctx, shared.ID, text("ours.txt", "ours")))(t)
 	id := b.receive(opening()).ConversationID
-	note := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))(t)
+	note := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))(t)
 	stolen := ours
 	stolen.ID, stolen.BlobKey = mine.ID, mine.BlobKey
 	for what, err := range map[string]error{
-		"listing": errOf(b.desk.ReplyFiles(b.ctx, own.ID)), "adding": errOf(b.desk.CreateReplyFile(b.ctx, own.ID, text("a.txt", "a"))),
-		"describing": errOf(b.desk.ReplyFile(b.ctx, own.ID, mine.ID)), "by another reply": errOf(b.desk.ReplyFile(b.ctx, shared.ID, mine.ID)),
-		"opening": errOf(b.desk.OpenReplyFile(b.ctx, mine, 0, -1)), "opening it as another's": errOf(b.desk.OpenReplyFile(b.ctx, stolen, 0, -1)),
-		"deleting": b.desk.DeleteReplyFile(b.ctx, own.ID, mine.ID), "attaching": errOf(b.desk.AttachReplyFiles(b.ctx, id, note.ID, own.ID)),
+		"listing": errOf(b.desk.SavedReplies().Files(b.ctx, own.ID)), "adding": errOf(b.desk.SavedReplies().CreateFile(b.ctx, own.ID, text("a.txt", "a"))),
+		"describing": errOf(b.desk.SavedReplies().File(b.ctx, own.ID, mine.ID)), "by another reply": errOf(b.desk.SavedReplies().File(b.ctx, shared.ID, mine.ID)),
+		"opening": errOf(b.desk.SavedReplies().OpenFile(b.ctx, mine, 0, -1)), "opening it as another's": errOf(b.desk.SavedReplies().OpenFile(b.ctx, stolen, 0, -1)),
+		"deleting": b.desk.SavedReplies().DeleteFile(b.ctx, own.ID, mine.ID), "attaching": errOf(b.desk.Attachments().AddReplyFiles(b.ctx, id, note.ID, own.ID)),
 	} {
 		if !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%s what is another's own: %v", what, err)
 		}
 	}
 	for what, err := range map[string]error{
-		"adds": errOf(collaborator.CreateReplyFile(b.ctx, shared.ID, text("a.txt", "a"))), "deletes": collaborator.DeleteReplyFile(b.ctx, shared.ID, ours.ID),
+		"adds": errOf(collaborator.SavedReplies().CreateFile(b.ctx, shared.ID, text("a.txt", "a"))), "deletes": collaborator.SavedReplies().DeleteFile(b.ctx, shared.ID, ours.ID),
 	} {
 		if !errors.Is(err, helpdesk.ErrForbidden) {
 			t.Errorf("a collaborator %s: %v", what, err)
 		}
 	}
-	if got := must(b.desk.ReplyFilesOf(b.ctx, []int64{own.ID, shared.ID}))(t); len(got) != 1 || got[0].ID != ours.ID {
+	if got := must(b.desk.SavedReplies().FilesOf(b.ctx, []int64{own.ID, shared.ID}))(t); len(got) != 1 || got[0].ID != ours.ID {
 		t.Errorf("of both the owner sees %v", got)
 	}
-	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
+	members := must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t).Items
 	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == agent.UserID() })
-	if err := b.desk.RemoveMember(b.ctx, members[at].ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, members[at].ID); err != nil {
 		t.Fatal(err)
 	}
 	b.purged()
@@ -173,27 +173,27 @@ func TestCopyAttachments(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	id, elsewhere := b.receive(opening()).ConversationID, b.receive(opening()).ConversationID
-	draft := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(t)
-	note := must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "y"}))(t)
-	if got := must(b.desk.CopyAttachments(b.ctx, id, draft.ID, note.ID))(t); len(got) != 0 {
+	draft := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(t)
+	note := must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "y"}))(t)
+	if got := must(b.desk.Attachments().Copy(b.ctx, id, draft.ID, note.ID))(t); len(got) != 0 {
 		t.Errorf("of a draft without files: %v", got)
 	}
 	before := b.stored()
-	plan := must(b.desk.CreateAttachment(b.ctx, id, draft.ID, text("plan.txt", "The plan")))(t)
+	plan := must(b.desk.Attachments().Create(b.ctx, id, draft.ID, text("plan.txt", "The plan")))(t)
 	inline := text("shown.txt", "Shown")
 	inline.IsInline = true
-	shown := must(b.desk.CreateAttachment(b.ctx, id, draft.ID, inline))(t)
-	copies := must(b.desk.CopyAttachments(b.ctx, id, draft.ID, note.ID))(t)
+	shown := must(b.desk.Attachments().Create(b.ctx, id, draft.ID, inline))(t)
+	copies := must(b.desk.Attachments().Copy(b.ctx, id, draft.ID, note.ID))(t)
 	if got := b.stored() - before; got != 4 {
 		t.Errorf("%d blobs of two files and their copies", got)
 	}
-	if err := b.desk.DeleteInteraction(b.ctx, id, draft.ID); err != nil {
+	if err := b.desk.Interactions().Delete(b.ctx, id, draft.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.purged()
 	got := map[string]string{}
 	for original, a := range copies {
-		content := must(b.desk.OpenAttachment(b.ctx, a, 0, -1))(t)
+		content := must(b.desk.Attachments().Open(b.ctx, a, 0, -1))(t)
 		got[fmt.Sprint(original, a.Filename, a.IsInline)] = string(must(io.ReadAll(content))(t))
 		_ = content.Close()
 	}
@@ -202,9 +202,9 @@ func TestCopyAttachments(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, err := range map[string]error{
-		"from a draft that is gone":      errOf(b.desk.CopyAttachments(b.ctx, id, draft.ID, note.ID)),
-		"in another conversation":        errOf(b.desk.CopyAttachments(b.ctx, elsewhere, note.ID, note.ID)),
-		"to an interaction that is gone": errOf(b.desk.CopyAttachments(b.ctx, id, note.ID, draft.ID)),
+		"from a draft that is gone":      errOf(b.desk.Attachments().Copy(b.ctx, id, draft.ID, note.ID)),
+		"in another conversation":        errOf(b.desk.Attachments().Copy(b.ctx, elsewhere, note.ID, note.ID)),
+		"to an interaction that is gone": errOf(b.desk.Attachments().Copy(b.ctx, id, note.ID, draft.ID)),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)

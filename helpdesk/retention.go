@@ -12,14 +12,14 @@ import (
 // Retention contains the retention periods of growing data. 0 is the default, a negative period means forever.
 type Retention struct {
 	Audit time.Duration // entries of audit logs; default two years
-	// Events of the logs; default 90 days. The period is at least Deliveries, since these refer to events. Events that webhooks
+	// Events of the logs, from which the histories of conversations are made; default 90 days. The period is at least Deliveries, since these refer to events. Events that webhooks
 	// still need, and the newest of each account, are kept.
 	Events     time.Duration
 	Deliveries time.Duration // finished webhook deliveries, at most the newest 10,000 of each webhook; default 30 days
 	Sessions   time.Duration // after expiry; default one day
-	BuriedJobs time.Duration // given-up jobs, after they were due; default 180 days
+	FailedJobs time.Duration // given-up jobs, after they were due; default 180 days
 	// RawMails are the raw bytes of received messages that were filed or ignored; default forever. Texts and attachments of the
-	// conversations remain, but [Desk.Source], [Desk.OpenRaw] and a replay find nothing. Messages that wait or could not be
+	// conversations remain, but [Interactions.Source], [InboundMails.Open] and a replay find nothing. Messages that wait or could not be
 	// filed are kept.
 	RawMails time.Duration
 }
@@ -32,7 +32,7 @@ func (r Retention) withDefaults() Retention {
 	for _, one := range []struct {
 		of  *time.Duration
 		own time.Duration
-	}{{&r.Audit, 730 * day}, {&r.Events, 90 * day}, {&r.Deliveries, 30 * day}, {&r.Sessions, day}, {&r.BuriedJobs, 180 * day}, {&r.RawMails, -1}} {
+	}{{&r.Audit, 730 * day}, {&r.Events, 90 * day}, {&r.Deliveries, 30 * day}, {&r.Sessions, day}, {&r.FailedJobs, 180 * day}, {&r.RawMails, -1}} {
 		if *one.of == 0 {
 			*one.of = one.own
 		}
@@ -52,7 +52,10 @@ const pruneBatch = 500
 
 // Pruned contains the numbers of rows removed by [Service.Prune].
 type Pruned struct {
-	Audit, Events, Sessions, BuriedJobs, RawMails int
+	Audit, Events, Sessions, FailedJobs, RawMails int
+	// AutoResponses say why automatic replies were sent. They are kept for 90 days, or as long as a customer gets no other one.
+	AutoResponses int
+	RuleRuns      int // of rules, with what records that they ran; kept for 90 days
 	// Periods were dropped whole, see [PeriodDropper]; the other numbers do not include their rows.
 	Periods int
 }
@@ -67,7 +70,7 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	keep := s.cfg.Retention
 	err := s.pruneAll(ctx, keep.Sessions, &done.Sessions, func(tx SystemTx) prune { return tx.PruneSessions })
 	if err == nil {
-		err = s.pruneAll(ctx, keep.BuriedJobs, &done.BuriedJobs, func(tx SystemTx) prune { return tx.PruneBuriedJobs })
+		err = s.pruneAll(ctx, keep.FailedJobs, &done.FailedJobs, func(tx SystemTx) prune { return tx.PruneFailedJobs })
 	}
 	if err == nil {
 		done.Periods, err = s.dropPeriods(ctx)
@@ -85,6 +88,15 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 		if err == nil {
 			err = s.pruneAll(ctx, keep.RawMails, &done.RawMails, func(tx SystemTx) prune { return pruneRaw(tx.Within(scope), a.ID) })
 		}
+		if err == nil {
+			err = s.pruneResponses(ctx, scope, &done.AutoResponses)
+		}
+		if err == nil {
+			err = s.pruneAll(ctx, keepRuleRuns, &done.RuleRuns, func(tx SystemTx) prune { return pruneRuns(tx.Within(scope)) })
+		}
+		if err == nil {
+			err = s.pruneReplays(ctx, scope)
+		}
 		if fault.Is(err, fault.NotFound) {
 			return nil // deleted in the meantime
 		}
@@ -92,9 +104,42 @@ func (s *Service) Prune(ctx context.Context) (Pruned, error) {
 	})
 }
 
+// autoResponsesFor is how long it is kept why an automatic reply was sent.
+const autoResponsesFor = 90 * day
+
+// pruneResponses removes old responses of each automatic reply, but not those by which it knows whom it has answered.
+func (s *Service) pruneResponses(ctx context.Context, scope Scope, removed *int) error {
+	all, err := autoReplyNoun().Reader(s.cfg.Store.Within(scope)).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	for _, a := range all {
+		before := s.now().Add(-max(autoResponsesFor, a.OncePer))
+		for n := pruneBatch; n == pruneBatch; {
+			err := s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error {
+				n = 0
+				oldest, err := autoResponseNoun().Rows(tx).List(ctx, AutoResponseFilter{AutoReplyID: a.ID}, storage.Seek{Limit: pruneBatch})
+				for _, one := range oldest {
+					if err != nil || !one.CreatedAt.Before(before) {
+						break
+					}
+					err = autoResponseNoun().Rows(tx).Delete(ctx, one.ID)
+					n++
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			*removed += n
+		}
+	}
+	return nil
+}
+
 // dropPeriods drops old periods, in a store that has such.
 func (s *Service) dropPeriods(ctx context.Context) (int, error) {
-	store, ok := s.cfg.Store.(PeriodDropper)
+	store, ok := unrecorded(s.cfg.Store).(PeriodDropper)
 	if !ok {
 		return 0, nil
 	}

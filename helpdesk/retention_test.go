@@ -32,15 +32,15 @@ func TestPrune(t *testing.T) {
 		"old events":  {helpdesk.Retention{}, 91, []string{sessions, events}},
 		"old jobs":    {helpdesk.Retention{}, 181, []string{sessions, events, jobs}},
 		"old entries": {helpdesk.Retention{}, 731, []string{sessions, events, jobs, audit}},
-		"for ever":    {helpdesk.Retention{Audit: -1, Events: -1, Deliveries: -1, Sessions: -1, BuriedJobs: -1}, 9999, nil},
+		"for ever":    {helpdesk.Retention{Audit: -1, Events: -1, Deliveries: -1, Sessions: -1, FailedJobs: -1}, 9999, nil},
 		"settings": {
-			helpdesk.Retention{Audit: aDay, Events: 4 * aDay, Deliveries: aDay, Sessions: 90 * aDay, BuriedJobs: 2 * aDay}, 3, []string{audit, jobs},
+			helpdesk.Retention{Audit: aDay, Events: 4 * aDay, Deliveries: aDay, Sessions: 90 * aDay, FailedJobs: 2 * aDay}, 3, []string{audit, jobs},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, func(cfg *helpdesk.Config) { cfg.Retention = tt.keep })
-			must(b.svc.StartSession(b.ctx, b.svc.As(b.desk.UserID()), ""))(t)
+			must(b.svc.SignIn().StartSession(b.ctx, b.svc.As(b.desk.UserID()), ""))(t)
 			b.fill(1200)
 			want := helpdesk.Pruned{}
 			for _, kind := range tt.gone {
@@ -48,9 +48,9 @@ func TestPrune(t *testing.T) {
 				case sessions:
 					want.Sessions = 1
 				case events:
-					want.Events = int(must(b.desk.LastEvent(b.ctx))(t)) - 1 // the newest stays
+					want.Events = int(must(b.desk.Events().Last(b.ctx))(t)) - 1 // the newest stays
 				case jobs:
-					want.BuriedJobs = 1
+					want.FailedJobs = 1
 				case audit:
 					want.Audit = len(must(b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.Seek{Limit: 9999}))(t))
 				}
@@ -131,7 +131,7 @@ func (b *bundle) fill(n int) {
 		b.t.Fatal(err)
 	}
 	for _, job := range must(b.store.Claim(b.ctx, map[string]int{"given.up": 1}, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t) {
-		if err := b.store.Bury(b.ctx, job, "broken"); err != nil {
+		if err := b.store.Fail(b.ctx, job, "broken"); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -178,14 +178,14 @@ func TestEventsNotKept(t *testing.T) {
 		}
 	}
 	emit(5)
-	old := must(b.desk.LastEvent(b.ctx))(t)
+	old := must(b.desk.Events().Last(b.ctx))(t)
 	b.clock.Add(91 * aDay)
 	emit(3)
 	must(b.svc.Prune(b.ctx))(t)
-	last := must(b.desk.LastEvent(b.ctx))(t)
+	last := must(b.desk.Events().Last(b.ctx))(t)
 	for after, want := range map[int64]string{0: "ok", old - 3: subscription.EventsLost, old - 1: subscription.EventsLost, old: "ok", last - 1: "ok", last: "ok", last + 9: "ok"} {
 		got := "ok"
-		if _, err := b.desk.Events(b.ctx, subscription.EventQuery{After: after}, storage.PageRequest{}); err != nil {
+		if _, err := b.desk.Events().List(b.ctx, subscription.EventQuery{After: after}, storage.PageRequest{}); err != nil {
 			got = codeOf(err)
 		}
 		if got != want {
@@ -193,12 +193,12 @@ func TestEventsNotKept(t *testing.T) {
 		}
 	}
 	for after, want := range map[int64]bool{0: true, old - 1: true, old: false, last: false, last + 9: true} {
-		follower := must(b.desk.Follow(b.ctx, helpdesk.FollowInput{After: storage.Some(after)}))(t)
+		follower := must(b.desk.Events().Follow(b.ctx, helpdesk.FollowInput{After: storage.Some(after)}))(t)
 		if follower.Reset() != want || want && follower.Position() != last {
 			t.Errorf("following after %d of %d: reset %v, at %d", after, last, follower.Reset(), follower.Position())
 		}
 	}
-	if first := must(b.desk.Events(b.ctx, subscription.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
+	if first := must(b.desk.Events().List(b.ctx, subscription.EventQuery{}, storage.PageRequest{}))(t).Items; len(first) == 0 || first[0].Seq != old+1 {
 		t.Errorf("the list begins with %+v", first)
 	}
 }
@@ -208,14 +208,14 @@ func ExampleService_Prune() {
 	sealer, _ := storage.NewSealer(storage.NewSecretKey())
 	svc, err := helpdesk.New(helpdesk.Config{
 		Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey(),
-		Retention: helpdesk.Retention{Audit: 365 * 24 * time.Hour, BuriedJobs: -1}, // a year; unlimited; all others as usual
+		Retention: helpdesk.Retention{Audit: 365 * 24 * time.Hour, FailedJobs: -1}, // a year; unlimited; all others as usual
 	})
 	if err != nil {
 		panic(err)
 	}
 	removed, err := svc.Prune(ctx) // now and then; the reference server does it every six hours
 	fmt.Println(removed, err)
-	// Output: {0 0 0 0 0 0} <nil>
+	// Output: {0 0 0 0 0 0 0 0} <nil>
 }
 
 // The raw bytes of old mails are removed if configured; data parsed from them is kept, and so are waiting mails.
@@ -247,15 +247,15 @@ func TestPruneRawMails(t *testing.T) {
 			if left := b.stored(); left != stored-tt.gone {
 				t.Errorf("%d of %d blobs are left", left, stored)
 			}
-			_, err := b.desk.OpenRaw(b.ctx, filed.MailboxID, filed.ID)
-			_, err2 := b.desk.Source(b.ctx, filed.ConversationID, filed.InteractionID)
+			_, err := b.desk.InboundMails().Open(b.ctx, filed.MailboxID, filed.ID)
+			_, err2 := b.desk.Interactions().Source(b.ctx, filed.ConversationID, filed.InteractionID)
 			if tt.gone > 0 != fault.Is(err, fault.NotFound) || tt.gone > 0 != fault.Is(err2, fault.NotFound) {
 				t.Errorf("the raw mail: %v, %v", err, err2)
 			}
 			if diff := cmp.Diff(text, b.interactions(filed.ConversationID)); diff != "" {
 				t.Error(diff)
 			}
-			if raw, err := b.desk.OpenRaw(b.ctx, waits.MailboxID, waits.ID); err != nil {
+			if raw, err := b.desk.InboundMails().Open(b.ctx, waits.MailboxID, waits.ID); err != nil {
 				t.Errorf("a mail that waits: %v", err)
 			} else if err := raw.Close(); err != nil {
 				t.Error(err)

@@ -12,13 +12,13 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// MoveInteraction moves one interaction with its attachments, deliveries and ledger row into another conversation of the
+// Move moves one interaction with its attachments, deliveries and ledger row into another conversation of the
 // account, and returns it. Replies to it arrive there from then on. If its customer awaits a reply, the other conversation
 // awaits one, too, and is reopened if closed or pending. It needs conversations.update.
 //
 // If nothing is left in the old conversation, it is merged into the other one: it is removed, and its tags and participants
 // move, too.
-func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
+func (d Interactions) Move(ctx context.Context, conversationID, id, into int64) (Interaction, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Interaction{}, err
@@ -56,7 +56,7 @@ func (d *Desk) MoveInteraction(ctx context.Context, conversationID, id, into int
 }
 
 // moveOne moves an interaction between two locked conversations.
-func (d *Desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Conversation) (Interaction, error) {
+func (d *desk) moveOne(ctx context.Context, tx Tx, i Interaction, from, into Conversation) (Interaction, error) {
 	alone, err := isAlone(ctx, tx, i)
 	if err != nil {
 		return Interaction{}, err
@@ -86,7 +86,7 @@ func isAlone(ctx context.Context, tx Tx, i Interaction) (bool, error) {
 //
 // Conversations that the member does not reach are no candidates. For a message filed before reply tokens were recorded,
 // only tokens in To and Cc count.
-func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
+func (d Interactions) Rethread(ctx context.Context, conversationID, id int64) (Interaction, error) {
 	r, err := d.guard.Read(identity.ConversationsUpdate)
 	if err != nil {
 		return Interaction{}, err
@@ -126,7 +126,7 @@ func (d *Desk) Rethread(ctx context.Context, conversationID, id int64) (Interact
 	return d.concealed(ctx, identity.ConversationsUpdate, i, err)
 }
 
-func (d *Desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, users map[string]int64) (Interaction, error) {
+func (d *desk) rethread(ctx context.Context, tx Tx, i Interaction, from Conversation, users map[string]int64) (Interaction, error) {
 	moves, err := tx.Moves(ctx, []int64{i.ID})
 	if err != nil {
 		return Interaction{}, err

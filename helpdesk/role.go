@@ -10,16 +10,38 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
+// roleNoun declares the rows of roles. A store refuses to delete a role that a membership has: that is a Conflict fault.
+func roleNoun() storage.Declared[identity.Role, storage.NoFilter] {
+	return storage.Declared[identity.Role, storage.NoFilter]{
+		Noun: storage.Noun[identity.Role]{Name: "role", ID: func(r *identity.Role) *int64 { return &r.ID }},
+		Key:  "role", Plural: "roles",
+		Columns: []storage.Column[identity.Role]{
+			{Name: "role_key", Field: func(r *identity.Role) any { return &r.Key }},
+			{Name: "name", Field: func(r *identity.Role) any { return &r.Name }},
+			{Name: "description", Field: func(r *identity.Role) any { return &r.Description }},
+			{Name: "permissions", Field: func(r *identity.Role) any { return storage.Texts(&r.Permissions) }},
+			{Name: "created_at", Field: func(r *identity.Role) any { return &r.CreatedAt }},
+			{Name: "updated_at", Field: func(r *identity.Role) any { return &r.UpdatedAt }},
+		},
+	}
+}
+
 // maxRoles limits the number of roles in an account, including the built-in ones.
 const maxRoles = 200
 
-// ListRoles lists the roles by id. It needs roles.view.
-func (d *Desk) ListRoles(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Role], error) {
+// Roles are the account's roles, each a set of permissions.
+type Roles struct{ *desk }
+
+// Roles returns the handle of roles.
+func (d *Desk) Roles() Roles { return Roles{&d.desk} }
+
+// List lists the roles by id. It needs roles.view.
+func (d Roles) List(ctx context.Context, req storage.PageRequest) (storage.Page[identity.Role], error) {
 	r, err := d.guard.Read(identity.RolesView)
 	if err != nil {
 		return storage.Page[identity.Role]{}, err
 	}
-	all, err := r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	all, err := roleNoun().Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return storage.Page[identity.Role]{}, err
 	}
@@ -42,8 +64,8 @@ func cutRoles(all []identity.Role, seek storage.Seek) []identity.Role {
 	return all[:min(len(all), seek.Limit)]
 }
 
-// Role returns a role. It needs roles.view.
-func (d *Desk) Role(ctx context.Context, id int64) (identity.Role, error) {
+// Get returns a role. It needs roles.view.
+func (d Roles) Get(ctx context.Context, id int64) (identity.Role, error) {
 	r, err := d.guard.Read(identity.RolesView)
 	if err != nil {
 		return identity.Role{}, err
@@ -52,16 +74,16 @@ func (d *Desk) Role(ctx context.Context, id int64) (identity.Role, error) {
 }
 
 func (s *Service) roleOf(ctx context.Context, r Reader, id int64) (identity.Role, error) {
-	role, err := r.Roles().Get(ctx, id)
+	role, err := roleNoun().Reader(r).Get(ctx, id)
 	if err != nil {
 		return identity.Role{}, err
 	}
 	return s.registry.Resolve([]identity.Role{role})[0], nil
 }
 
-// CreateRole creates a custom role. It needs roles.create and every permission that the role grants. An account has at most
+// Create creates a custom role. It needs roles.create and every permission that the role grants. An account has at most
 // 200 roles.
-func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.Role, error) {
+func (d Roles) Create(ctx context.Context, in identity.RoleInput) (identity.Role, error) {
 	begin, err := d.guard.Write(identity.RolesCreate)
 	if err != nil {
 		return identity.Role{}, err
@@ -75,7 +97,7 @@ func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.
 		if err := d.fillRole(ctx, tx, &role, in); err != nil {
 			return err
 		}
-		if err := tx.Roles().Insert(ctx, &role); err != nil {
+		if err := roleNoun().Rows(tx).Insert(ctx, &role); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "role.created", role.ID, 0)
@@ -83,10 +105,10 @@ func (d *Desk) CreateRole(ctx context.Context, in identity.RoleInput) (identity.
 	return role, err
 }
 
-// UpdateRole changes a custom role for all its members. It needs roles.update and every permission that the role granted
+// Update changes a custom role for all its members. It needs roles.update and every permission that the role granted
 // before or grants after. A member limited to some mailboxes may not change it, since others hold the role in all of them. A
 // built-in role is a Conflict fault with code built_in_role.
-func (d *Desk) UpdateRole(ctx context.Context, id int64, in identity.RoleInput) (identity.Role, error) {
+func (d Roles) Update(ctx context.Context, id int64, in identity.RoleInput) (identity.Role, error) {
 	begin, err := d.guard.Write(identity.RolesUpdate)
 	if err != nil {
 		return identity.Role{}, err
@@ -102,21 +124,22 @@ func (d *Desk) UpdateRole(ctx context.Context, id int64, in identity.RoleInput) 
 		if role, err = d.customRole(ctx, tx, id); err != nil {
 			return err
 		}
+		old := role
 		if err := d.fillRole(ctx, tx, &role, in); err != nil {
 			return err
 		}
 		role.UpdatedAt = d.svc.now()
-		if err := tx.Roles().Update(ctx, &role); err != nil {
+		if err := roleNoun().Rows(tx).Update(ctx, &role); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "role.updated", role.ID, 0)
+		return d.emitChanged(ctx, tx, "role.updated", role.ID, 0, ofRole(old, role))
 	})
 	return role, err
 }
 
-// DeleteRole removes a custom role. It needs roles.delete and every permission that the role grants. A role that a member,
+// Delete removes a custom role. It needs roles.delete and every permission that the role grants. A role that a member,
 // an open invitation or a join rule has is a Conflict fault with code role_in_use; a built-in role is a Conflict fault, too.
-func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
+func (d Roles) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.RolesDelete)
 	if err != nil {
 		return err
@@ -140,7 +163,7 @@ func (d *Desk) DeleteRole(ctx context.Context, id int64) error {
 		if err := ruledRole(ctx, tx.Reader(), id); err != nil {
 			return err
 		}
-		err = tx.Roles().Delete(ctx, id)
+		err = roleNoun().Rows(tx).Delete(ctx, id)
 		if fault.Is(err, fault.Conflict) {
 			return roleInUse("A member has this role.", err)
 		}
@@ -156,7 +179,7 @@ func roleInUse(message string, err error) error {
 }
 
 // customRole returns a role that the caller may change, and locks the account.
-func (d *Desk) customRole(ctx context.Context, tx Tx, id int64) (identity.Role, error) {
+func (d *desk) customRole(ctx context.Context, tx Tx, id int64) (identity.Role, error) {
 	if err := tx.LockAccount(ctx); err != nil {
 		return identity.Role{}, err
 	}
@@ -189,7 +212,7 @@ func (s *Service) checkPermissions(problems *fault.Collector, field string, all 
 }
 
 // fillRole copies the validated input. It locks the account, so that names stay unique.
-func (d *Desk) fillRole(ctx context.Context, tx Tx, role *identity.Role, in identity.RoleInput) error {
+func (d *desk) fillRole(ctx context.Context, tx Tx, role *identity.Role, in identity.RoleInput) error {
 	role.Name = in.Name
 	role.Description = plain.Text(in.Description.Or(role.Description))
 	role.Permissions = identity.Set(in.Permissions.Or(role.Permissions)).Sorted()
@@ -199,7 +222,7 @@ func (d *Desk) fillRole(ctx context.Context, tx Tx, role *identity.Role, in iden
 	if err := tx.LockAccount(ctx); err != nil {
 		return err
 	}
-	all, err := tx.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	all, err := roleNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}

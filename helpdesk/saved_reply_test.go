@@ -29,21 +29,21 @@ func TestFillReply(t *testing.T) {
 		{"a subject with a tag", "On {{conversation.subject}}", "On a &amp; &lt;b&gt;b&lt;/b&gt;"},
 		{"braces that are no place", "{ {{agent.name}} } {{", "{ Olga Owner } {{"},
 	} {
-		r := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: tt.name, Body: tt.body}))(t)
-		if diff := cmp.Diff(tt.want, must(b.desk.FillReply(b.ctx, id, r.ID))(t)); diff != "" {
+		r := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: tt.name, Body: tt.body}))(t)
+		if diff := cmp.Diff(tt.want, must(b.desk.SavedReplies().Fill(b.ctx, id, r.ID))(t)); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
-	r := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{
+	r := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{
 		Name: "hostile", Body: `<p>Dear {{customer.first_name}}</p><p title="{{customer.name}}">{{customer.name}}</p><a href="{{customer.name}}">x</a>`,
 	}))(t)
-	body := must(b.desk.FillReply(b.ctx, id, r.ID))(t)
+	body := must(b.desk.SavedReplies().Fill(b.ctx, id, r.ID))(t)
 	if strings.Contains(body, "<img") || strings.Contains(body, "Olga") || !strings.Contains(body, "&lt;img") {
 		t.Errorf("filled: %s", body)
 	}
-	customer := must(b.desk.Customer(b.ctx, c.CustomerID))(t)
-	must(b.desk.UpdateCustomer(b.ctx, customer.ID, helpdesk.CustomerInput{FirstName: "javascript:alert(1)"}))(t)
-	if body := must(b.desk.FillReply(b.ctx, id, r.ID))(t); strings.Contains(body, `href="javascript`) {
+	customer := must(b.desk.Customers().Get(b.ctx, c.CustomerID))(t)
+	must(b.desk.Customers().Update(b.ctx, customer.ID, helpdesk.CustomerInput{FirstName: storage.Some("javascript:alert(1)")}))(t)
+	if body := must(b.desk.SavedReplies().Fill(b.ctx, id, r.ID))(t); strings.Contains(body, `href="javascript`) {
 		t.Errorf("filled: %s", body)
 	}
 }
@@ -51,8 +51,8 @@ func TestFillReply(t *testing.T) {
 func TestSavedReplyProblems(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you."}))(t)
-	must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you.", Shared: storage.Some(true)}))(t)
+	must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you."}))(t)
+	must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you.", Shared: storage.Some(true)}))(t)
 	known := "known are customer.first_name, customer.name, agent.name, conversation.number, conversation.subject"
 	for _, tt := range []struct {
 		name string
@@ -66,7 +66,7 @@ func TestSavedReplyProblems(t *testing.T) {
 			fault.Fields{"body": {"has the unknown placeholder {{customer.email}}; " + known}}},
 		{"too large", helpdesk.SavedReplyInput{Name: "x", Body: strings.Repeat("x", 64<<10+1)}, fault.Fields{"body": {"is larger than 64 KiB"}}},
 	} {
-		_, err := b.desk.CreateSavedReply(b.ctx, tt.in)
+		_, err := b.desk.SavedReplies().Create(b.ctx, tt.in)
 		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
@@ -78,13 +78,13 @@ func TestSavedRepliesOfOthers(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	agent, collaborator := b.member(identity.RoleAgent), b.member(identity.RoleCollaborator)
-	own := must(agent.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "<script>x</script>Mine"}))(t)
-	shared := must(b.desk.CreateSavedReply(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
+	own := must(agent.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Own", Body: "<script>x</script>Mine"}))(t)
+	shared := must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Ours", Body: "Ours", Shared: storage.Some(true)}))(t)
 	if own.Body != "Mine" || own.UserID != agent.UserID() || shared.UserID != 0 {
 		t.Errorf("made %+v and %+v", own, shared)
 	}
 	list := func(d *helpdesk.Desk, prefix string) (names []string) {
-		for _, r := range must(d.SavedReplies(b.ctx, prefix, storage.PageRequest{}))(t).Items {
+		for _, r := range must(d.SavedReplies().List(b.ctx, prefix, storage.PageRequest{}))(t).Items {
 			names = append(names, r.Name)
 		}
 		return names
@@ -105,32 +105,32 @@ func TestSavedRepliesOfOthers(t *testing.T) {
 	in := helpdesk.SavedReplyInput{Name: "New", Body: "New"}
 	id := b.receive(opening()).ConversationID
 	for what, err := range map[string]error{
-		"reading": errOf(b.desk.SavedReply(b.ctx, own.ID)), "changing": errOf(b.desk.UpdateSavedReply(b.ctx, own.ID, in)),
-		"deleting": b.desk.DeleteSavedReply(b.ctx, own.ID), "filling": errOf(b.desk.FillReply(b.ctx, id, own.ID)),
+		"reading": errOf(b.desk.SavedReplies().Get(b.ctx, own.ID)), "changing": errOf(b.desk.SavedReplies().Update(b.ctx, own.ID, in)),
+		"deleting": b.desk.SavedReplies().Delete(b.ctx, own.ID), "filling": errOf(b.desk.SavedReplies().Fill(b.ctx, id, own.ID)),
 	} {
 		if !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%s another's own: %v", what, err)
 		}
 	}
-	if err := errOf(collaborator.UpdateSavedReply(b.ctx, shared.ID, in)); !errors.Is(err, helpdesk.ErrForbidden) {
+	if err := errOf(collaborator.SavedReplies().Update(b.ctx, shared.ID, in)); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator changes a shared one: %v", err)
 	}
 	in.Shared = storage.Some(true)
-	must(agent.UpdateSavedReply(b.ctx, shared.ID, in))(t)
-	must(agent.UpdateSavedReply(b.ctx, own.ID, helpdesk.SavedReplyInput{Name: "Own", Body: "Still mine"}))(t)
-	if err := agent.DeleteSavedReply(b.ctx, shared.ID); err != nil {
+	must(agent.SavedReplies().Update(b.ctx, shared.ID, in))(t)
+	must(agent.SavedReplies().Update(b.ctx, own.ID, helpdesk.SavedReplyInput{Name: "Own", Body: "Still mine"}))(t)
+	if err := agent.SavedReplies().Delete(b.ctx, shared.ID); err != nil {
 		t.Error(err)
 	}
 	want := []string{"saved_reply.created", "saved_reply.updated", "saved_reply.deleted"}
 	if diff := cmp.Diff(want, b.kinds("saved_reply.")); diff != "" {
 		t.Errorf("events: %s", diff)
 	}
-	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
+	members := must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t).Items
 	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == agent.UserID() })
-	if err := b.desk.RemoveMember(b.ctx, members[at].ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, members[at].ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.store.Within(helpdesk.Scope{AccountID: b.account.ID}).SavedReplies().Get(b.ctx, own.ID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := helpdesk.Nouns().SavedReplies.Reader(b.store.Within(helpdesk.Scope{AccountID: b.account.ID})).Get(b.ctx, own.ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("what the member had saved: %v", err)
 	}
 }

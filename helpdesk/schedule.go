@@ -27,7 +27,7 @@ type ScheduleReader interface {
 func (i Interaction) Scheduled() bool { return !i.SendAt.IsZero() }
 
 // sendAt validates the time for sending a reply.
-func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) time.Time {
+func (d *desk) sendAt(problems *fault.Collector, field string, at time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
@@ -38,7 +38,7 @@ func (d *Desk) sendAt(problems *fault.Collector, field string, at time.Time) tim
 }
 
 // schedule schedules a posted reply. Its conversation stays unanswered until it is sent.
-func (d *Desk) schedule(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
+func (d *desk) schedule(ctx context.Context, tx Tx, c *Conversation, all *recent, i Interaction) error {
 	if err := d.queue(ctx, tx, i, i.SendAt); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Service) overtake(ctx context.Context, tx Tx, c Conversation, all *rece
 }
 
 // returnAll turns all scheduled replies of locked conversations back into drafts, because what they reply to has changed.
-func (d *Desk) returnAll(ctx context.Context, tx Tx, reason string, conversations ...Conversation) error {
+func (d *desk) returnAll(ctx context.Context, tx Tx, reason string, conversations ...Conversation) error {
 	if len(conversations) == 0 {
 		return nil
 	}
@@ -132,7 +132,12 @@ func (s *Service) giveBack(ctx context.Context, tx Tx, waiting []Interaction, wh
 // unpost turns a posted reply whose sending has not begun into a draft of its creator, or of nobody if the creator has left.
 func (s *Service) unpost(ctx context.Context, tx Tx, i *Interaction) error {
 	i.Status, i.PostedByID, i.PostedAt, i.SendAt, i.UpdatedAt = StatusDraft, 0, time.Time{}, time.Time{}, s.now()
+	passed := i.Forwarding()
 	i.MessageID, i.References, i.Ending = "", nil, Ending{}
+	if i.Automatic() { // from now on it is a member's
+		i.Source, i.Subject, i.AutoSubmitted = "", "", false
+	}
+	i.passOn(passed)
 	if err := tx.Interactions().Update(ctx, i); err != nil {
 		return err
 	}
@@ -183,7 +188,7 @@ func (o *Outgoing) authorMay(ctx context.Context, accountID, interactionID int64
 	if err != nil || !i.Scheduled() || i.SendAt.After(o.svc.now()) {
 		return true, err
 	}
-	return o.svc.stillMay(ctx, accountID, i.PostedByID, func(author *Desk) error {
+	return o.svc.stillMay(ctx, accountID, i.PostedByID, func(author *desk) error {
 		_, err := author.guard.Write(identity.InteractionsCreate)
 		return err
 	})

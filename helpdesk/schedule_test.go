@@ -29,7 +29,7 @@ func (b *bundle) later(id int64) helpdesk.Interaction {
 // state is an interaction's state: its status, and whether it is scheduled.
 func (b *bundle) state(id, interactionID int64) string {
 	b.t.Helper()
-	i, err := b.desk.Interaction(b.ctx, id, interactionID)
+	i, err := b.desk.Interactions().Get(b.ctx, id, interactionID)
 	switch {
 	case errors.Is(err, helpdesk.ErrNotFound):
 		return "gone"
@@ -69,8 +69,8 @@ func TestSendLater(t *testing.T) {
 	if d := b.deliveries(i.ID); len(d) != 1 || d[0].State != sending.Queued || !d[0].NextAttemptAt.Equal(i.SendAt) {
 		t.Errorf("it waits as %+v", d)
 	}
-	drafts := must(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{DraftBy: b.owner.ID}, storage.PageRequest{}))(t).Items
-	if len(drafts) != 1 || must(b.desk.Counts(b.ctx))(t).Drafts != 1 {
+	drafts := must(b.desk.Conversations().List(b.ctx, helpdesk.ConversationQuery{DraftBy: b.owner.ID}, storage.PageRequest{}))(t).Items
+	if len(drafts) != 1 || must(b.desk.Conversations().Counts(b.ctx))(t).Drafts != 1 {
 		t.Errorf("among the drafts: %+v", drafts)
 	}
 	b.note(id, "While it waits")
@@ -100,7 +100,7 @@ func TestSendLater(t *testing.T) {
 	if diff := cmp.Diff([]string{"interaction.scheduled", "interaction.posted"}, slices.DeleteFunc(b.kinds("interaction."), func(k string) bool { return k == "interaction.created" })); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := b.desk.CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("called back on its way: %v", err)
 	}
 }
@@ -118,18 +118,18 @@ func TestWhileItWaits(t *testing.T) {
 	}
 	update := func(in helpdesk.InteractionUpdate) func(*bundle, helpdesk.Interaction) {
 		return func(b *bundle, i helpdesk.Interaction) {
-			must(b.desk.UpdateInteraction(b.ctx, i.ConversationID, i.ID, in))(b.t)
+			must(b.desk.Interactions().Update(b.ctx, i.ConversationID, i.ID, in))(b.t)
 		}
 	}
 	status := func(s helpdesk.Status) func(*bundle, helpdesk.Interaction) {
 		return func(b *bundle, i helpdesk.Interaction) {
-			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Status: storage.Some(s)}))(b.t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Status: storage.Some(s)}))(b.t)
 		}
 	}
 	colleague := func(in helpdesk.InteractionInput) func(*bundle, helpdesk.Interaction) {
 		return func(b *bundle, i helpdesk.Interaction) {
 			in.Body = "I have it."
-			must(b.member(identity.RoleAgent).CreateInteraction(b.ctx, i.ConversationID, in))(b.t)
+			must(b.member(identity.RoleAgent).Interactions().Create(b.ctx, i.ConversationID, in))(b.t)
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -151,8 +151,8 @@ func TestWhileItWaits(t *testing.T) {
 		}, "draft", helpdesk.ReturnedByAnswer},
 		"a colleague posts a draft": {func(b *bundle, i helpdesk.Interaction) {
 			other := b.member(identity.RoleAgent)
-			d := must(other.CreateInteraction(b.ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(b.t)
-			must(other.UpdateInteraction(b.ctx, i.ConversationID, d.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(b.t)
+			d := must(other.Interactions().Create(b.ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x"}))(b.t)
+			must(other.Interactions().Update(b.ctx, i.ConversationID, d.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(b.t)
 		}, "draft", helpdesk.ReturnedByAnswer},
 		"a colleague begins an answer": {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft}), "sent", ""},
 		"a colleague's note":           {colleague(helpdesk.InteractionInput{Type: helpdesk.TypeNote}), "sent", ""},
@@ -161,31 +161,31 @@ func TestWhileItWaits(t *testing.T) {
 		"pending":                      {status(helpdesk.StatusPending), "sent", ""},
 		"snoozing":                     {func(b *bundle, i helpdesk.Interaction) { b.snoozed(i.ConversationID) }, "sent", ""},
 		"spam": {func(b *bundle, i helpdesk.Interaction) {
-			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(b.t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(b.t)
 		}, "draft", helpdesk.ReturnedBySpam},
 		"another mailbox": {func(b *bundle, i helpdesk.Interaction) {
-			box := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(b.t)
-			must(b.desk.UpdateConversations(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)
+			box := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(b.t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{i.ConversationID}, helpdesk.BulkUpdate{MailboxID: storage.Some(box.ID)}))(b.t)
 		}, "sent", ""},
 		"merged": {func(b *bundle, i helpdesk.Interaction) {
 			other := b.receive(ledger.Incoming{Message: message.Message{MessageID: "b@example.com", From: []mailaddr.Address{bob}, Subject: "Again", Text: "Stuck."}}).ConversationID
-			must(b.desk.MergeConversation(b.ctx, other, i.ConversationID))(b.t)
+			must(b.desk.Conversations().Merge(b.ctx, other, i.ConversationID))(b.t)
 		}, "draft", helpdesk.ReturnedByMerge},
 		"split": {func(b *bundle, i helpdesk.Interaction) {
-			must(b.desk.SplitConversation(b.ctx, i.ConversationID, helpdesk.SplitInput{InteractionIDs: []int64{b.note(i.ConversationID, "x").ID}}))(b.t)
+			must(b.desk.Conversations().Split(b.ctx, i.ConversationID, helpdesk.SplitInput{InteractionIDs: []int64{b.note(i.ConversationID, "x").ID}}))(b.t)
 		}, "draft", helpdesk.ReturnedBySplit},
 		"deleted": {func(b *bundle, i helpdesk.Interaction) {
-			if err := b.desk.DeleteInteraction(b.ctx, i.ConversationID, i.ID); err != nil {
+			if err := b.desk.Interactions().Delete(b.ctx, i.ConversationID, i.ID); err != nil {
 				b.t.Fatal(err)
 			}
 		}, "gone", ""},
 		"deleted with all": {func(b *bundle, i helpdesk.Interaction) {
-			if err := b.desk.DeleteConversation(b.ctx, i.ConversationID); err != nil {
+			if err := b.desk.Conversations().Delete(b.ctx, i.ConversationID); err != nil {
 				b.t.Fatal(err)
 			}
 		}, "gone", ""},
 		"called back": {func(b *bundle, i helpdesk.Interaction) {
-			must(b.desk.CancelSending(b.ctx, i.ConversationID, i.ID))(b.t)
+			must(b.desk.Interactions().CancelSending(b.ctx, i.ConversationID, i.ID))(b.t)
 		}, "draft", ""},
 		"edited":       {update(helpdesk.InteractionUpdate{Body: storage.Some("Push.")}), "sent", ""},
 		"a later time": {update(helpdesk.InteractionUpdate{SendAt: storage.Some(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))}), "later", ""},
@@ -198,7 +198,7 @@ func TestWhileItWaits(t *testing.T) {
 			i := b.later(id)
 			b.clock.Add(time.Minute)
 			tt.act(b, i)
-			waits, err := b.desk.Conversation(b.ctx, id)
+			waits, err := b.desk.Conversations().Get(b.ctx, id)
 			if err == nil && tt.want == "draft" && tt.why != helpdesk.ReturnedByAnswer && waits.AwaitingSince.IsZero() {
 				t.Error("nobody waits")
 			}
@@ -213,7 +213,7 @@ func TestWhileItWaits(t *testing.T) {
 			if got != "draft" {
 				return
 			}
-			if draft := must(b.desk.Interaction(b.ctx, id, i.ID))(t); draft.Body != i.Body || len(b.deliveries(i.ID)) != 0 {
+			if draft := must(b.desk.Interactions().Get(b.ctx, id, i.ID))(t); draft.Body != i.Body || len(b.deliveries(i.ID)) != 0 {
 				t.Errorf("the draft says %q, and has %d deliveries", draft.Body, len(b.deliveries(i.ID)))
 			}
 		})
@@ -232,17 +232,17 @@ func TestSpamWhileAnswerWaits(t *testing.T) {
 		ids = append(ids, b.receive(in).ConversationID)
 	}
 	first, second := b.later(ids[0]), b.later(ids[1])
-	must(b.desk.UpdateConversations(b.ctx, ids, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+	must(b.desk.Conversations().UpdateAll(b.ctx, ids, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
 	if got := []string{b.state(ids[0], first.ID), b.state(ids[1], second.ID)}; !slices.Equal(got, []string{"draft", "draft"}) {
 		t.Errorf("in spam they are %v", got)
 	}
 	in := opening()
 	in.MessageID, in.From = "3@example.com", []mailaddr.Address{bob}
 	id := b.receive(in).ConversationID
-	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	b.later(id)
-	must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
-	must(b.desk.UpdateConversations(b.ctx, append(ids, id), helpdesk.BulkUpdate{Spam: storage.Some(false)}))(t)
+	must(b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Spam: storage.Some(true)}))(t)
+	must(b.desk.Conversations().UpdateAll(b.ctx, append(ids, id), helpdesk.BulkUpdate{Spam: storage.Some(false)}))(t)
 	for _, id := range append(ids, id) {
 		if b.conversation(id).AwaitingSince.IsZero() {
 			t.Errorf("nobody waits in %d", id)
@@ -258,14 +258,14 @@ func TestSendNow(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	i := b.later(id)
 	b.clock.Add(time.Hour)
-	i = must(b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}))(t)
+	i = must(b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}))(t)
 	if i.MessageID == "" || !i.PostedAt.Equal(b.clock.Now()) || !b.conversation(id).AwaitingSince.IsZero() {
 		t.Errorf("%+v", i)
 	}
 	if d := b.deliveries(i.ID); len(d) != 1 || !d[0].NextAttemptAt.Equal(b.clock.Now().Add(30*time.Second)) {
 		t.Errorf("%+v", d)
 	}
-	_, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(b.clock.Now().Add(time.Hour))})
+	_, err := b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(b.clock.Now().Add(time.Hour))})
 	if !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("put off on its way: %v", err)
 	}
@@ -283,9 +283,9 @@ func TestSendNow(t *testing.T) {
 func TestAuthorLeft(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(b *bundle, member identity.Membership) error{
-		"removed": func(b *bundle, m identity.Membership) error { return b.desk.RemoveMember(b.ctx, m.ID) },
+		"removed": func(b *bundle, m identity.Membership) error { return b.desk.Members().Remove(b.ctx, m.ID) },
 		"only reads": func(b *bundle, m identity.Membership) error {
-			_, err := b.desk.UpdateMember(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{b.roles()[identity.RoleCollaborator]}})
+			_, err := b.desk.Members().Update(b.ctx, m.ID, identity.MembershipUpdate{RoleIDs: []int64{b.roles()[identity.RoleCollaborator]}})
 			return err
 		},
 	} {
@@ -294,8 +294,8 @@ func TestAuthorLeft(t *testing.T) {
 			b := newBundle(t)
 			id := b.receive(opening()).ConversationID
 			agent := b.member(identity.RoleAgent)
-			i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Get lost.", SendAt: b.clock.Now().Add(time.Hour)}))(t)
-			must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+			i := must(agent.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Get lost.", SendAt: b.clock.Now().Add(time.Hour)}))(t)
+			must(b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
 			if err := act(b, membershipOf(t, b.ctx, agent)); err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +307,7 @@ func TestAuthorLeft(t *testing.T) {
 			if d.State != sending.Failed || !strings.HasPrefix(d.Response, "Not sent: whoever told it") || b.conversation(id).Status != helpdesk.StatusPosted {
 				t.Errorf("%+v", d)
 			}
-			must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)
+			must(b.desk.Interactions().RetryDeliveries(b.ctx, id, i.ID))(t)
 			if mail := begin(b, i.ID); len(mail.Due) != 1 {
 				t.Errorf("read and tried again: %+v", mail)
 			}
@@ -316,11 +316,11 @@ func TestAuthorLeft(t *testing.T) {
 	b := newBundle(t)
 	id := b.receive(opening()).ConversationID
 	agent := b.member(identity.RoleAgent)
-	i := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "x", SendAt: b.clock.Now().Add(time.Hour)}))(t)
-	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, agent).ID); err != nil {
+	i := must(agent.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "x", SendAt: b.clock.Now().Add(time.Hour)}))(t)
+	if err := b.desk.Members().Remove(b.ctx, membershipOf(t, b.ctx, agent).ID); err != nil {
 		t.Fatal(err)
 	}
-	if i = must(b.desk.CancelSending(b.ctx, id, i.ID))(t); i.UserID != b.owner.ID {
+	if i = must(b.desk.Interactions().CancelSending(b.ctx, id, i.ID))(t); i.UserID != b.owner.ID {
 		t.Errorf("called back, it is a draft of user %d", i.UserID)
 	}
 }
@@ -342,7 +342,7 @@ func TestSendLaterProblems(t *testing.T) {
 		"a customer's": {helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, SendAt: now.Add(time.Hour)}, posted},
 	} {
 		tt.in.Body = "x"
-		_, err := b.desk.CreateInteraction(b.ctx, id, tt.in)
+		_, err := b.desk.Interactions().Create(b.ctx, id, tt.in)
 		if diff := cmp.Diff(fault.Fields{"send_at": {tt.want}}, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -355,16 +355,16 @@ func TestSendLaterProblems(t *testing.T) {
 		"of a draft": {helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour))}, posted},
 		"past":       {helpdesk.InteractionUpdate{SendAt: storage.Some(now), Status: storage.Some(helpdesk.StatusPosted)}, when},
 	} {
-		_, err := b.desk.UpdateInteraction(b.ctx, id, draft.ID, tt.in)
+		_, err := b.desk.Interactions().Update(b.ctx, id, draft.ID, tt.in)
 		if diff := cmp.Diff(fault.Fields{"send_at": {tt.want}}, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	i := must(b.desk.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour)), Status: storage.Some(helpdesk.StatusPosted)}))(t)
-	if got := must(b.desk.Marks(b.ctx, []int64{id}))(t)[id]; !got.SendAt.Equal(i.SendAt) {
+	i := must(b.desk.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{SendAt: storage.Some(now.Add(time.Hour)), Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	if got := must(b.desk.Conversations().Marks(b.ctx, []int64{id}))(t)[id]; !got.SendAt.Equal(i.SendAt) {
 		t.Errorf("%+v", got)
 	}
-	if _, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}); err == nil {
+	if _, err := b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusDraft)}); err == nil {
 		t.Error("it became a draft by an update")
 	}
 }

@@ -107,7 +107,7 @@ type resealer struct {
 func (s *Service) newResealer() (*resealer, error) {
 	sealer, ok := s.cfg.Sealer.(storage.KeyedSealer)
 	if !ok {
-		return nil, fault.Field("Sealer", "cannot tell which key has sealed what")
+		return nil, fault.Field("Sealer", "cannot tell which key sealed what")
 	}
 	return &resealer{svc: s, sealer: sealer, first: sealer.KeyIDs()[0], found: SealedValues{}}, nil
 }
@@ -133,23 +133,29 @@ func (r *resealer) resealAccount(ctx context.Context, scope Scope) error {
 	if err := r.resealKeys(ctx, scope); err != nil {
 		return err
 	}
-	err := resealRows(ctx, r, scope, sealedOfMailboxes(), nouns.Mailboxes, in.Mailboxes(), Rows.Mailboxes)
+	err := resealRows(ctx, r, scope, sealedOfMailboxes(), nouns.Mailboxes, in.Mailboxes(), Tx.Mailboxes)
 	if err == nil {
-		err = resealRows(ctx, r, scope, sealedOfDomains(), nouns.Domains, in.Domains(), Rows.Domains)
+		err = resealDeclared(ctx, r, scope, sealedOfDomains(), nouns.Domains)
 	}
 	if err == nil {
-		err = resealRows(ctx, r, scope, sealedOfWebhooks(), nouns.Webhooks, in.Webhooks(), Rows.Webhooks)
+		err = resealDeclared(ctx, r, scope, sealedOfWebhooks(), nouns.Webhooks)
 	}
 	if err == nil {
-		err = resealRows(ctx, r, scope, sealedOfPortalKeys(), nouns.PortalKeys, in.PortalKeys(), Rows.PortalKeys)
+		err = resealDeclared(ctx, r, scope, sealedOfPortalKeys(), nouns.PortalKeys)
 	}
 	return err
+}
+
+// resealDeclared is resealRows for a plain noun.
+func resealDeclared[T any](ctx context.Context, r *resealer, scope Scope, fields []sealedField[T], noun storage.Declared[T, storage.NoFilter]) error {
+	rows := func(tx Tx) storage.Rows[T, storage.NoFilter] { return noun.Rows(tx) }
+	return resealRows(ctx, r, scope, fields, noun.Noun, noun.Reader(r.svc.cfg.Store.Within(scope)), rows)
 }
 
 // resealRows goes through the rows of one noun. What is to be sealed anew is read again under a lock: it may have changed.
 func resealRows[T any](
 	ctx context.Context, r *resealer, scope Scope, fields []sealedField[T], noun storage.Noun[T],
-	reader storage.RowReader[T, storage.NoFilter], of func(Rows) storage.Rows[T, storage.NoFilter],
+	reader storage.RowReader[T, storage.NoFilter], of func(Tx) storage.Rows[T, storage.NoFilter],
 ) error {
 	list := func(seek storage.Seek) ([]T, error) { return reader.List(ctx, storage.NoFilter{}, seek) }
 	return each(list, func(row T) int64 { return *noun.ID(&row) }, func(row T) error {

@@ -46,17 +46,17 @@ func newSealed(t *testing.T) *bundle {
 	password := oauthInbound()
 	password.Auth, password.OAuth, password.Password = ledger.AuthPassword, helpdesk.OAuthInput{}, storage.Some("hunter2")
 	for _, in := range []helpdesk.InboundInput{password, oauthInbound()} {
-		must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
+		must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
 	}
-	must(b.desk.CreateDomain(b.ctx, "example.org"))(t)
+	must(b.desk.Domains().Create(b.ctx, "example.org"))(t)
 	hook := b.hook()
-	_, _, err := b.desk.RotateWebhookSecret(b.ctx, hook.ID)
-	_, _, err2 := b.desk.CreatePortalKey(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
+	_, _, err := b.desk.Webhooks().RotateSecret(b.ctx, hook.ID)
+	_, _, err2 := b.desk.PortalKeys().Create(b.ctx, helpdesk.PortalKeyInput{Name: "App", Algorithm: helpdesk.PortalHS256})
 	user := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Name: "Lise", Email: "lise@example.org", Password: lisesPassword}))(t)
 	admin := must(b.svc.Admin(b.ctx, b.svc.As(user.ID)))(t)
 	_, err3 := admin.BeginSecondFactor(b.ctx, lisesPassword, "Halden")
-	bob := must(b.desk.CreateCustomer(b.ctx, helpdesk.CustomerInput{FirstName: "Bob", Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
-	if err := errors.Join(err, err2, err3, b.desk.EraseCustomer(b.ctx, bob.ID)); err != nil {
+	bob := must(b.desk.Customers().Create(b.ctx, helpdesk.CustomerInput{FirstName: storage.Some("Bob"), Emails: storage.Some([]helpdesk.Item{{Value: "bob@example.com"}})}))(t)
+	if err := errors.Join(err, err2, err3, b.desk.Customers().Erase(b.ctx, bob.ID)); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -127,10 +127,10 @@ func TestResealDuringChanges(t *testing.T) {
 	})
 	in := oauthInbound()
 	in.Auth, in.OAuth = ledger.AuthPassword, helpdesk.OAuthInput{}
-	mailboxes := must(b.desk.Mailboxes(b.ctx, storage.PageRequest{Limit: 10}))(t).Items
+	mailboxes := must(b.desk.Mailboxes().List(b.ctx, storage.PageRequest{Limit: 10}))(t).Items
 	for i := range 30 {
 		in.Password = storage.Some(fmt.Sprint("password ", i))
-		m := must(b.desk.UpdateMailbox(b.ctx, mailboxes[1].ID, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
+		m := must(b.desk.Mailboxes().Update(b.ctx, mailboxes[1].ID, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
 		sources := must(b.withKeys("na").Intake().Sources(b.ctx))(t)
 		if got := sources[0]; got.MailboxID != m.ID || got.Password != fmt.Sprint("password ", i) {
 			t.Fatalf("after change %d: %+v", i, got)

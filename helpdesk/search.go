@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -46,11 +47,11 @@ func customerTerms(c Customer) []string {
 	for _, e := range c.Emails {
 		parts = append(parts, e.Email)
 	}
-	var numbers []string
+	all := search.Marked(search.From, search.Terms(strings.Join(parts, "\n")))
 	for _, p := range c.Phones {
-		parts, numbers = append(parts, p.Phone), append(numbers, search.Phone(p.Phone)...)
+		parts, all = append(parts, p.Phone), append(all, search.Phone(p.Phone)...)
 	}
-	all := append(search.Terms(strings.Join(parts, "\n")), numbers...)
+	all = append(all, search.Terms(strings.Join(parts, "\n"))...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -78,11 +79,11 @@ func (s *Service) reindexCustomer(ctx context.Context, tx Tx, in Scope, c Custom
 
 // IndexCustomer runs a [JobIndexCustomer] job: it gives a customer's search terms to the customer's conversations, 200 in each
 // transaction. It is idempotent.
-func (s *Service) IndexCustomer(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) IndexCustomer(ctx context.Context, job storage.ClaimedJob) error {
 	var from *storage.Position
 	for done := false; !done; {
 		var next *storage.Position
-		err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
+		err := j.svc.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) (err error) {
 			next, err = spreadTerms(ctx, tx, job.Subject, from)
 			return err
 		})
@@ -138,8 +139,8 @@ type indexed struct {
 	written int // number of terms already in the store
 }
 
-// begin adds a new conversation.
-func (x *indexing) begin(conversationID int64) {
+// addConversation adds a new conversation.
+func (x *indexing) addConversation(conversationID int64) {
 	x.set(conversationID, &indexed{termSet: newTermSet(nil)})
 }
 
@@ -161,7 +162,7 @@ func (x *indexing) add(ctx context.Context, tx Tx, c Conversation, said ...Inter
 		terms = &indexed{newTermSet(known), len(known)}
 		x.set(c.ID, terms)
 	}
-	terms.add(c.Subject)
+	terms.addSubject(c.Subject)
 	for _, i := range said {
 		terms.addInteraction(i)
 	}
@@ -187,11 +188,25 @@ func (x *indexing) write(ctx context.Context, tx Tx) error {
 	return nil
 }
 
+// indexChange updates a conversation's terms after an interaction was changed. What is not posted yet has none. The caller has
+// locked the conversation.
+func indexChange(ctx context.Context, tx Tx, c Conversation, old, i Interaction, does transition) error {
+	switch {
+	case i.Status == StatusDraft:
+		return nil
+	case old.Status == StatusDraft:
+		return indexMore(ctx, tx, c, i)
+	case does.edited:
+		return reindex(ctx, tx, c)
+	}
+	return nil
+}
+
 // reindex recomputes a conversation's terms, after something in it was changed or removed. The caller has locked the
 // conversation.
 func reindex(ctx context.Context, tx Tx, c Conversation) error {
 	terms := newTermSet(nil)
-	terms.add(c.Subject)
+	terms.addSubject(c.Subject)
 	seek := storage.Seek{Limit: 20} // bodies may be large
 	for {
 		batch, err := tx.Interactions().List(ctx, InteractionFilter{ConversationID: c.ID}, seek)
@@ -235,7 +250,27 @@ func (s *termSet) insert(terms []string) {
 
 func (s *termSet) add(text string) { s.insert(search.Terms(text)) }
 
+func (s *termSet) addSubject(subject string) {
+	s.add(subject)
+	s.insert(search.Marked(search.Subject, search.Terms(subject)))
+}
+
+// addPeople adds names and addresses that are found by an operator.
+func (s *termSet) addPeople(in search.Operator, addresses []string, named ...[]mailaddr.Address) {
+	parts := slices.Clone(addresses)
+	for _, a := range slices.Concat(named...) {
+		parts = append(parts, a.Name, a.Email)
+	}
+	s.insert(search.Marked(in, search.Terms(strings.Join(parts, "\n"))))
+}
+
+// addInteraction adds what an interaction says, and the people it is from and to. A draft is said to nobody yet.
 func (s *termSet) addInteraction(i Interaction) {
+	if i.Status == StatusDraft {
+		return
+	}
+	s.addPeople(search.From, []string{i.CustomerEmail}, i.Mail.From)
+	s.addPeople(search.To, slices.Concat(i.To, i.Cc, i.Bcc), i.Mail.To, i.Mail.Cc)
 	text := mailhtml.Text(i.Body)
 	if len(text) > MaxSearchText {
 		text = plain.Text(text[:MaxSearchText])

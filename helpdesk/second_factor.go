@@ -60,8 +60,8 @@ func (s *Service) keepFactor(ctx context.Context, tx SystemTx, u *identity.User,
 	return tx.UpdateUser(ctx, u)
 }
 
-// take consumes a valid code: a code of an authenticator app newer than the last one, or a recovery code.
-func (f *secondFactor) take(code string, now time.Time) (right, recovery bool) {
+// consumeCode consumes a valid code: a code of an authenticator app newer than the last one, or a recovery code.
+func (f *secondFactor) consumeCode(code string, now time.Time) (right, recovery bool) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\u00a0", "").Replace(code))
 	if len(code) == recoveryLength {
 		sum := sha256.Sum256([]byte(code))
@@ -126,7 +126,7 @@ func (a *Admin) BeginSecondFactor(ctx context.Context, password, issuer string) 
 			return err
 		}
 		if user.HasSecondFactor() {
-			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: identity.SecondFactorPresent, Message: "You already have a second factor. Switch it off first."}
+			return &fault.Error{Kind: fault.Conflict, Resource: "user", ID: user.ID, Code: identity.SecondFactorPresent, Message: "You already have a second factor. Turn it off first."}
 		}
 		return a.svc.keepFactor(ctx, tx, &user, f)
 	})
@@ -205,7 +205,7 @@ func (a *Admin) withCode(ctx context.Context, code string, fn func(ctx context.C
 				return err
 			}
 			if len(f.Secret) > 0 { // otherwise fn fails
-				if right, _ := f.take(code, a.svc.now()); !right {
+				if right, _ := f.consumeCode(code, a.svc.now()); !right {
 					return wrongCode()
 				}
 			}
@@ -264,8 +264,8 @@ func (a *Admin) ResetSecondFactor(ctx context.Context, userID int64) error {
 	})
 }
 
-// ResetMemberSecondFactor is [Admin.ResetSecondFactor] for a member, under the conditions of [Desk.DisableMember].
-func (d *Desk) ResetMemberSecondFactor(ctx context.Context, membershipID int64) error {
+// ResetSecondFactor is [Admin.ResetSecondFactor] for a member, under the conditions of [Members.Disable].
+func (d Members) ResetSecondFactor(ctx context.Context, membershipID int64) error {
 	return d.aboutUser(ctx, membershipID, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return d.svc.dropFactor(ctx, tx, userID, d.userID, d.caller.tokenID)
 	})
@@ -289,12 +289,12 @@ func (s *Service) dropFactor(ctx context.Context, tx SystemTx, userID, actorID, 
 	return s.credentialChanged(ctx, tx, userID, s.entry(auditFactorGone, userID, actorID, tokenID, s.now()), "")
 }
 
-// SecondStep is the cause of the Unauthenticated fault with code second_factor_required that [Service.SignIn] returns when
+// SecondStep is the cause of the Unauthenticated fault with code second_factor_required that [SignIn.WithPassword] returns when
 // the password is right and a code is needed; find it with errors.As. For ten minutes, its Token replaces the password in
-// [Service.FinishSignIn].
+// [SignIn.WithCode].
 type SecondStep struct {
 	Token      string
-	HasPasskey bool // the user has one, and could sign in with it instead, see [Service.BeginPasskeySignIn]
+	HasPasskey bool // the user has one, and could sign in with it instead, see [SignIn.BeginPasskey]
 }
 
 // Error implements error.
@@ -327,18 +327,18 @@ func secondStepMAC(key, body []byte, u identity.User) []byte {
 	return mac.Sum(nil)[:20]
 }
 
-// FinishSignIn completes a sign-in, see [SecondStep], with a code from the authenticator app, valid once, or a recovery
+// WithCode completes a sign-in, see [SecondStep], with a code from the authenticator app, valid once, or a recovery
 // code. A wrong code, or a forged or expired token, is an Unauthenticated fault. After several wrong codes for a user, from
 // any address, the next attempt is a RateLimited fault that contains the waiting time.
-func (s *Service) FinishSignIn(ctx context.Context, token, code string) (Caller, error) {
-	user, err := s.secondStepUser(ctx, token)
+func (s SignIn) WithCode(ctx context.Context, token, code string) (Caller, error) {
+	user, err := s.svc.secondStepUser(ctx, token)
 	if err != nil {
 		return Caller{}, err
 	}
-	if err := s.takeCode(ctx, user, code); err != nil {
+	if err := s.svc.takeCode(ctx, user, code); err != nil {
 		return Caller{}, err
 	}
-	return s.AsSignedIn(user.ID), nil
+	return s.svc.AsSignedIn(user.ID), nil
 }
 
 func (s *Service) secondStepUser(ctx context.Context, token string) (identity.User, error) {
@@ -386,7 +386,7 @@ func (s *Service) takeCode(ctx context.Context, user identity.User, code string)
 			if err != nil {
 				return err
 			}
-			right, recovery := f.take(code, s.now())
+			right, recovery := f.consumeCode(code, s.now())
 			if !right || !user.HasSecondFactor() {
 				return wrongCode()
 			}

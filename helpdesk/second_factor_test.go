@@ -57,7 +57,7 @@ func (w *factored) app() string {
 
 // password signs in as far as that goes with the password alone.
 func (w *factored) password() (token string, err error) {
-	_, err = w.svc.SignIn(w.ctx, w.user.Email, lisesPassword)
+	_, err = w.svc.SignIn().WithPassword(w.ctx, w.user.Email, lisesPassword)
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
 		return step.Token, err
 	}
@@ -66,7 +66,7 @@ func (w *factored) password() (token string, err error) {
 
 func (w *factored) actions() (all []string) {
 	w.t.Helper()
-	for _, e := range must(w.desk.AuditLog(w.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(w.t).Items {
+	for _, e := range must(w.desk.Account().AuditLog(w.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(w.t).Items {
 		if e.Subject == w.user.ID && strings.HasPrefix(e.Action, "user.") {
 			all = append(all, e.Action)
 		}
@@ -83,11 +83,11 @@ func TestSecondFactor(t *testing.T) {
 	if codeOf(err) != identity.SecondFactorRequired || !fault.Is(err, fault.Unauthenticated) || token == "" {
 		t.Fatalf("%q %v", token, err)
 	}
-	if _, err := w.svc.SignIn(w.ctx, w.user.Email, "wrong horse"); codeOf(err) == identity.SecondFactorRequired {
+	if _, err := w.svc.SignIn().WithPassword(w.ctx, w.user.Email, "wrong horse"); codeOf(err) == identity.SecondFactorRequired {
 		t.Error("whoever does not know the password learns that there is a second factor")
 	}
 	code := w.app()
-	caller := must(w.svc.FinishSignIn(w.ctx, token, code[:3]+" "+code[3:]))(t)
+	caller := must(w.svc.SignIn().WithCode(w.ctx, token, code[:3]+" "+code[3:]))(t)
 	if caller.UserID() != w.user.ID {
 		t.Errorf("%+v", caller)
 	}
@@ -95,16 +95,16 @@ func TestSecondFactor(t *testing.T) {
 		"a replay": code, "one before": testenv.AppCode(w.secret, w.clock.Now().Add(-30*time.Second)),
 		"nothing": "", "no code for recovery": "AAAA-AAAA-AAAA",
 	} {
-		if _, err := w.svc.FinishSignIn(w.ctx, token, bad); codeOf(err) != "wrong_code" {
+		if _, err := w.svc.SignIn().WithCode(w.ctx, token, bad); codeOf(err) != "wrong_code" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.svc.FinishSignIn(w.ctx, token, testenv.AppCode(w.secret, w.clock.Now().Add(time.Minute))); err == nil {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, testenv.AppCode(w.secret, w.clock.Now().Add(time.Minute))); err == nil {
 		t.Error("two periods ahead")
 	}
 	w.clock.Add(10 * time.Second) // the next try does not have to wait
 	ahead := testenv.AppCode(w.secret, w.clock.Now().Add(30*time.Second))
-	must(w.svc.FinishSignIn(w.ctx, token, ahead))(t)
+	must(w.svc.SignIn().WithCode(w.ctx, token, ahead))(t)
 	want := []string{"user.second_factor_added", "user.login_failed"}
 	if diff := cmp.Diff(want, w.actions()); diff != "" {
 		t.Error(diff)
@@ -123,8 +123,8 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Fatal(w.codes)
 	}
 	token, _ := w.password()
-	must(w.svc.FinishSignIn(w.ctx, token, strings.ToLower(strings.ReplaceAll(w.codes[3], "-", " "))))(t)
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.codes[3]); codeOf(err) != "wrong_code" {
+	must(w.svc.SignIn().WithCode(w.ctx, token, strings.ToLower(strings.ReplaceAll(w.codes[3], "-", " "))))(t)
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.codes[3]); codeOf(err) != "wrong_code" {
 		t.Errorf("twice: %v", err)
 	}
 	if state := must(w.admin().SecondFactor(w.ctx))(t); state.RecoveryCodes != 9 {
@@ -134,10 +134,10 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Errorf("with a wrong code: %v", err)
 	}
 	fresh := must(w.admin().RenewRecoveryCodes(w.ctx, w.app()))(t)
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.codes[0]); codeOf(err) != "wrong_code" {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.codes[0]); codeOf(err) != "wrong_code" {
 		t.Errorf("an old one: %v", err)
 	}
-	must(w.svc.FinishSignIn(w.ctx, token, fresh[9]))(t)
+	must(w.svc.SignIn().WithCode(w.ctx, token, fresh[9]))(t)
 	stored := must(w.store.User(w.ctx, w.user.ID))(t)
 	for _, secret := range append(fresh, w.secret) {
 		if strings.Contains(string(stored.SealedSecondFactor), strings.ReplaceAll(secret, "-", "")) {
@@ -157,7 +157,7 @@ func TestCodeServesOnce(t *testing.T) {
 	in := 0
 	for range 4 {
 		wg.Go(func() {
-			_, err := w.svc.FinishSignIn(w.ctx, token, code)
+			_, err := w.svc.SignIn().WithCode(w.ctx, token, code)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -178,7 +178,7 @@ func TestGuessingCodes(t *testing.T) {
 	waits := 0
 	for n := range 20 {
 		svc := w.svc.From(netip.AddrFrom4([4]byte{192, 0, 2, byte(n)}))
-		if _, err := svc.FinishSignIn(w.ctx, token, "123456"); fault.Is(err, fault.RateLimited) {
+		if _, err := svc.SignIn().WithCode(w.ctx, token, "123456"); fault.Is(err, fault.RateLimited) {
 			waits++
 		} else if codeOf(err) != "wrong_code" {
 			t.Fatal(err)
@@ -187,30 +187,30 @@ func TestGuessingCodes(t *testing.T) {
 	if waits < 14 {
 		t.Errorf("only %d of 20 had to wait", waits)
 	}
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); err != nil {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.app()); err != nil {
 		t.Errorf("later: %v", err)
 	}
 	for name, bad := range map[string]string{
 		"none": "", "no token": "hws_", "of passwords": must(w.svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, time.Hour))(t),
 		"changed": forged(token), "longer": token + "AA",
 	} {
-		if _, err := w.svc.FinishSignIn(w.ctx, bad, w.app()); codeOf(err) != "sign_in_expired" {
+		if _, err := w.svc.SignIn().WithCode(w.ctx, bad, w.app()); codeOf(err) != "sign_in_expired" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	must(w.admin().UpdateMe(w.ctx, identity.UserUpdate{Password: "another horse", CurrentPassword: lisesPassword}))(t)
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
 		t.Errorf("after another password: %v", err)
 	}
 	w = newFactored(t)
 	token, _ = w.password()
 	w.clock.Add(10 * time.Minute)
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
 		t.Errorf("after ten minutes: %v", err)
 	}
 	token, _ = w.password()
 	must(w.svc.Operator().DisableUser(w.ctx, w.user.ID))(t)
-	if _, err := w.svc.FinishSignIn(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
+	if _, err := w.svc.SignIn().WithCode(w.ctx, token, w.app()); codeOf(err) != "sign_in_expired" {
 		t.Errorf("of a disabled user: %v", err)
 	}
 }
@@ -236,30 +236,30 @@ func TestSecondFactorIsKept(t *testing.T) {
 		}
 	}
 	link := must(w.svc.Operator().CreatePasswordToken(w.ctx, w.user.ID, time.Hour))(t)
-	caller := must(w.svc.ChoosePassword(w.ctx, link, identity.PasswordChoice{Password: lisesPassword}))(t)
+	caller := must(w.svc.SignIn().ChoosePassword(w.ctx, link, identity.PasswordChoice{Password: lisesPassword}))(t)
 	if caller.UserID() != 0 {
 		t.Error("a link to choose a password signs in without a code")
 	}
 	other := must(w.svc.Operator().CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.owner.ID))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
-	_, invitation, err := desk.Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	_, invitation, err := desk.Members().Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := identity.AcceptInput{Password: lisesPassword}
-	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != identity.SecondFactorRequired {
+	if _, err := w.svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != identity.SecondFactorRequired {
 		t.Errorf("an invitation: %v", err)
 	}
 	in.Code = "000000"
-	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != "wrong_code" {
+	if _, err := w.svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in); codeOf(err) != "wrong_code" {
 		t.Errorf("an invitation with a wrong code: %v", err)
 	}
 	in.Code = w.app()
-	must(w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in))(t)
+	must(w.svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, invitation, in))(t)
 	if err := w.admin().RemoveSecondFactor(w.ctx, lisesPassword, w.app()); err != nil {
 		t.Fatal(err)
 	}
-	must(w.svc.SignIn(w.ctx, w.user.Email, lisesPassword))(t)
+	must(w.svc.SignIn().WithPassword(w.ctx, w.user.Email, lisesPassword))(t)
 }
 
 // The operator, and an admin of the user's only account, remove a second factor that is lost; sessions end.
@@ -268,9 +268,9 @@ func TestResetSecondFactor(t *testing.T) {
 	for name, reset := range map[string]func(w *factored) error{
 		"operator": func(w *factored) error { return w.svc.Operator().ResetSecondFactor(w.ctx, w.user.ID) },
 		"admin": func(w *factored) error {
-			for _, m := range must(w.desk.Members(w.ctx, storage.PageRequest{}))(w.t).Items {
+			for _, m := range must(w.desk.Members().List(w.ctx, storage.PageRequest{}))(w.t).Items {
 				if m.UserID == w.user.ID {
-					return w.member(identity.RoleAdmin).ResetMemberSecondFactor(w.ctx, m.ID)
+					return w.member(identity.RoleAdmin).Members().ResetSecondFactor(w.ctx, m.ID)
 				}
 			}
 			return errors.New("no member")
@@ -280,14 +280,14 @@ func TestResetSecondFactor(t *testing.T) {
 			t.Parallel()
 			w := newFactored(t)
 			token, _ := w.password()
-			session := must(w.svc.StartSession(w.ctx, must(w.svc.FinishSignIn(w.ctx, token, w.app()))(t), ""))(t)
+			session := must(w.svc.SignIn().StartSession(w.ctx, must(w.svc.SignIn().WithCode(w.ctx, token, w.app()))(t), ""))(t)
 			if err := reset(w); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := w.svc.Authenticate(w.ctx, session.Secret); !fault.Is(err, fault.Unauthenticated) {
 				t.Errorf("the session: %v", err)
 			}
-			must(w.svc.SignIn(w.ctx, w.user.Email, lisesPassword))(t)
+			must(w.svc.SignIn().WithPassword(w.ctx, w.user.Email, lisesPassword))(t)
 			if got := w.actions(); got[len(got)-1] != "user.second_factor_removed" {
 				t.Error(got)
 			}
@@ -312,15 +312,15 @@ func TestRequireSecondFactor(t *testing.T) {
 			t.Fatal(err)
 		}
 		callers[u.Email+" token"] = must(w.svc.Authenticate(w.ctx, secret))(t)
-		session := must(w.svc.StartSession(w.ctx, w.svc.As(u.ID), ""))(t)
+		session := must(w.svc.SignIn().StartSession(w.ctx, w.svc.As(u.ID), ""))(t)
 		callers[u.Email+" session"] = must(w.svc.Authenticate(w.ctx, session.Secret))(t)
 		callers[u.Email+" trusted"] = w.svc.As(u.ID)
 		callers[u.Email+" signed in"] = w.svc.AsSignedIn(u.ID)
 	}
-	callers["plain@example.org password"] = must(w.svc.SignIn(w.ctx, plain.Email, lisesPassword))(t)
+	callers["plain@example.org password"] = must(w.svc.SignIn().WithPassword(w.ctx, plain.Email, lisesPassword))(t)
 	for _, required := range []bool{false, true} {
-		name := must(w.desk.Account(w.ctx))(t).Name
-		account := must(w.desk.UpdateAccount(w.ctx, identity.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
+		name := must(w.desk.Account().Get(w.ctx))(t).Name
+		account := must(w.desk.Account().Update(w.ctx, identity.AccountUpdate{Name: name, RequireSecondFactor: storage.Some(required)}))(t)
 		if account.RequireSecondFactor != required {
 			t.Errorf("%+v", account)
 		}
@@ -338,7 +338,7 @@ func TestRequireSecondFactor(t *testing.T) {
 	must(w.svc.Desk(w.ctx, callers["plain@example.org session"], w.account.ID))(t)
 }
 
-func ExampleService_FinishSignIn() {
+func ExampleSignIn_WithCode() {
 	ctx := context.Background()
 	sealer, _ := storage.NewSealer(storage.NewSecretKey())
 	svc, err := helpdesk.New(helpdesk.Config{Store: memstore.New(), Blobs: memblob.New(), Sealer: sealer, SigningKey: storage.NewSecretKey()})
@@ -349,10 +349,10 @@ func ExampleService_FinishSignIn() {
 	admin, _ := svc.Admin(ctx, svc.As(user.ID))
 	begun, _ := admin.BeginSecondFactor(ctx, "correct horse", "Halden") // begun.URI becomes a QR code
 	codes, _ := admin.ConfirmSecondFactor(ctx, testenv.AppCode(begun.Secret, time.Now()))
-	_, err = svc.SignIn(ctx, "ada@example.org", "correct horse")
+	_, err = svc.SignIn().WithPassword(ctx, "ada@example.org", "correct horse")
 	fmt.Println(err)
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
-		caller, err := svc.FinishSignIn(ctx, step.Token, codes[0])
+		caller, err := svc.SignIn().WithCode(ctx, step.Token, codes[0])
 		fmt.Println(caller.UserID() == user.ID, err)
 	}
 	// Output:
@@ -367,7 +367,7 @@ func TestInvitationKeepsSecondFactor(t *testing.T) {
 	w := newFactored(t)
 	other := must(w.svc.Operator().CreateAccount(w.ctx, identity.AccountInput{Name: "Other"}, w.owner.ID))(t)
 	desk := must(w.svc.Desk(w.ctx, w.svc.As(w.owner.ID), other.ID))(t)
-	i, _, err := desk.Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
+	i, _, err := desk.Members().Invite(w.ctx, identity.InvitationInput{Email: w.user.Email, RoleIDs: membershipOf(t, w.ctx, desk).RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestInvitationKeepsSecondFactor(t *testing.T) {
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobInvite, AccountID: other.ID, Subject: i.ID}}
 	must(w.svc.Outgoing().SystemMail(w.ctx, job, sending.MailLinks{Invitation: func(t string) string { mailed = t; return "link" }}))(t)
 	in := identity.AcceptInput{Name: "Mallory", Password: "another horse"}
-	if _, err := w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in); !fault.Is(err, fault.Unauthenticated) {
+	if _, err := w.svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in); !fault.Is(err, fault.Unauthenticated) {
 		t.Errorf("with another password: %v", err)
 	}
 	if _, err := w.password(); codeOf(err) != identity.SecondFactorRequired {
@@ -385,8 +385,8 @@ func TestInvitationKeepsSecondFactor(t *testing.T) {
 	if err := w.svc.Operator().ResetSecondFactor(w.ctx, w.user.ID); err != nil {
 		t.Fatal(err)
 	}
-	must(w.svc.AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in))(t)
-	must(w.svc.SignIn(w.ctx, w.user.Email, in.Password))(t)
+	must(w.svc.SignIn().AcceptInvitation(w.ctx, helpdesk.Caller{}, mailed, in))(t)
+	must(w.svc.SignIn().WithPassword(w.ctx, w.user.Email, in.Password))(t)
 }
 
 // forged returns another token of the same length.

@@ -19,7 +19,7 @@ func (in *Intake) SenderKeys(ctx context.Context, accountID int64, address strin
 	if err != nil || in.svc.cfg.ParseKey == nil {
 		return nil, false, err
 	}
-	found, err := r.PGPKeysByAddress(ctx, []string{mailaddr.Key(address)})
+	found, err := keysOfAddresses(ctx, r, []string{mailaddr.Key(address)})
 	for _, k := range found {
 		keys = append(keys, k.Content)
 	}

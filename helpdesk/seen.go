@@ -65,7 +65,7 @@ func (s *Service) readSeenToken(token string) (accountID, interactionID int64, o
 // conversation's customer is the only recipient. With several readers, it would be unclear who opened it.
 func (o *Outgoing) seenToken(ctx context.Context, r Reader, reply *begunReply) (string, error) {
 	i, c := reply.i, reply.c
-	if i.IsForward || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
+	if i.IsForward || i.Automatic() || len(i.To)+len(i.Cc)+len(i.Bcc) != 1 || len(i.To) != 1 || mailaddr.Key(i.To[0]) != mailaddr.Key(c.CustomerEmail) {
 		return "", nil
 	}
 	account, err := r.Account(ctx)
@@ -98,7 +98,7 @@ func (s *Service) seenByPixel(ctx context.Context, tx Tx, id int64, at time.Time
 	if err != nil {
 		return err
 	}
-	if !account.TrackSeen || i.Type != TypeUser || i.IsForward || i.SendStartedAt.IsZero() || !i.SeenAt.IsZero() {
+	if !account.TrackSeen || i.Type != TypeUser || i.Automatic() || i.IsForward || i.SendStartedAt.IsZero() || !i.SeenAt.IsZero() {
 		return nil
 	}
 	c, err := tx.Conversations().Get(ctx, i.ConversationID)

@@ -27,12 +27,12 @@ import (
 
 func (b *bundle) hold(d time.Duration) {
 	b.t.Helper()
-	must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(d)}))(b.t)
+	must(b.desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(d)}))(b.t)
 }
 
 func (b *bundle) deliveries(interactionID int64) []sending.Delivery {
 	b.t.Helper()
-	return must(b.desk.Deliveries(b.ctx, []int64{interactionID}))(b.t)
+	return must(b.desk.Interactions().Deliveries(b.ctx, []int64{interactionID}))(b.t)
 }
 
 // jobsDue counts the jobs to send that are due.
@@ -45,13 +45,13 @@ func TestSendHoldBounds(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	for _, hold := range []time.Duration{-time.Second, 601 * time.Second, 1500 * time.Millisecond} {
-		_, err := b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(hold)})
+		_, err := b.desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme", SendHold: storage.Some(hold)})
 		if diff := cmp.Diff(fault.Fields{"send_hold": {"must be 0 to 600 seconds"}}, fieldsOf(err)); diff != "" {
 			t.Errorf("%v: %s", hold, diff)
 		}
 	}
 	b.hold(600 * time.Second)
-	if a := must(b.desk.UpdateAccount(b.ctx, identity.AccountUpdate{Name: "Acme"}))(t); a.SendHold != 10*time.Minute {
+	if a := must(b.desk.Account().Update(b.ctx, identity.AccountUpdate{Name: "Acme"}))(t); a.SendHold != 10*time.Minute {
 		t.Errorf("left out, the hold became %v", a.SendHold)
 	}
 }
@@ -68,7 +68,7 @@ func TestHold(t *testing.T) {
 		t.Errorf("held: %+v", d)
 	}
 	b.clock.Add(29 * time.Second)
-	must(b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Body: storage.Some("Pull!"), To: storage.Some([]string{"new@example.com"})}))(t)
+	must(b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Body: storage.Some("Pull!"), To: storage.Some([]string{"new@example.com"})}))(t)
 	if mail := begin(b, i.ID); len(mail.Due) != 0 || !mail.NextTry.Equal(sendAt) || b.jobsDue() != 0 {
 		t.Errorf("too early: %+v", mail)
 	}
@@ -79,7 +79,7 @@ func TestHold(t *testing.T) {
 	if mail := begin(b, i.ID); len(mail.Due) != 1 || mail.Due[0].Address != "new@example.com" || mail.HTML != "Pull!" {
 		t.Errorf("sent is %+v", mail)
 	}
-	_, err := b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Body: storage.Some("Push!")})
+	_, err := b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Body: storage.Some("Push!")})
 	if !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("edited while it was sent: %v", err)
 	}
@@ -93,7 +93,7 @@ func TestCancelSending(t *testing.T) {
 	waiting := b.conversation(id).AwaitingSince
 	b.clock.Add(time.Minute)
 	i := b.answer(id, helpdesk.InteractionInput{Cc: []string{"cc@example.com"}})
-	draft := must(b.desk.CancelSending(b.ctx, id, i.ID))(t)
+	draft := must(b.desk.Interactions().CancelSending(b.ctx, id, i.ID))(t)
 	want := i
 	want.Status, want.PostedByID, want.PostedAt, want.MessageID, want.References = helpdesk.StatusDraft, 0, time.Time{}, "", nil
 	if diff := cmp.Diff(want, draft, cmpopts.IgnoreFields(helpdesk.Interaction{}, "UpdatedAt")); diff != "" {
@@ -108,13 +108,13 @@ func TestCancelSending(t *testing.T) {
 	if _, err := b.svc.Outgoing().Begin(b.ctx, b.account.ID, i.ID, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("a canceled mail is sent: %v", err)
 	}
-	if _, err := b.desk.CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("a draft was canceled: %v", err)
 	}
 	if diff := cmp.Diff([]string{"interaction.canceled"}, b.kinds("interaction.canceled")); diff != "" {
 		t.Error(diff)
 	}
-	again := must(b.desk.UpdateInteraction(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	again := must(b.desk.Interactions().Update(b.ctx, id, i.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	if again.MessageID == i.MessageID || again.MessageID == "" {
 		t.Errorf("the Message-ID was %q and is %q", i.MessageID, again.MessageID)
 	}
@@ -122,14 +122,14 @@ func TestCancelSending(t *testing.T) {
 	if mail := begin(b, i.ID); len(mail.Due) != 2 {
 		t.Errorf("posted again: %+v", mail)
 	}
-	if _, err := b.desk.CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().CancelSending(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("canceled while it was sent: %v", err)
 	}
 	for what, test := range map[string]struct{ conversation, interaction int64 }{
 		"the customer's": {id, b.interactions(id)[0].ID}, "an unknown": {id, 999}, "another conversation's": {999, i.ID},
 	} {
-		_, cancel := b.desk.CancelSending(b.ctx, test.conversation, test.interaction)
-		_, retry := b.desk.RetryDeliveries(b.ctx, test.conversation, test.interaction)
+		_, cancel := b.desk.Interactions().CancelSending(b.ctx, test.conversation, test.interaction)
+		_, retry := b.desk.Interactions().RetryDeliveries(b.ctx, test.conversation, test.interaction)
 		kind := helpdesk.ErrNotFound
 		if what == "the customer's" {
 			kind = helpdesk.ErrConflict
@@ -156,11 +156,11 @@ func TestRecipientsOfAJob(t *testing.T) {
 	if same := take(1); len(same.Due) != 1 {
 		t.Error("the job that was interrupted gets nothing")
 	}
-	if _, err := b.desk.RetryDeliveries(b.ctx, i.ConversationID, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().RetryDeliveries(b.ctx, i.ConversationID, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("retried while it is tried: %v", err)
 	}
 	report(b, mail, sending.Deferred)
-	must(b.desk.RetryDeliveries(b.ctx, i.ConversationID, i.ID))(t)
+	must(b.desk.Interactions().RetryDeliveries(b.ctx, i.ConversationID, i.ID))(t)
 	if other := take(2); len(other.Due) != 1 {
 		t.Error("after the report another job gets nothing")
 	}
@@ -184,10 +184,10 @@ func TestRetryDeliveries(t *testing.T) {
 	must(b.svc.Outgoing().Report(b.ctx, b.account.ID, i.ID, outcomes))(t)
 	b.clock.Add(time.Second)
 	collaborator := b.member(identity.RoleCollaborator)
-	if _, err := collaborator.RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := collaborator.Interactions().RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator sends: %v", err)
 	}
-	all := must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)
+	all := must(b.desk.Interactions().RetryDeliveries(b.ctx, id, i.ID))(t)
 	var states []sending.State
 	for _, d := range all {
 		states = append(states, d.State)
@@ -201,7 +201,7 @@ func TestRetryDeliveries(t *testing.T) {
 		t.Errorf("the retry sends %+v", again)
 	}
 	report(b, again, sending.Sent)
-	if _, err := b.desk.RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Interactions().RetryDeliveries(b.ctx, id, i.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("nobody is left: %v", err)
 	}
 }
@@ -210,21 +210,21 @@ func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	for input, problem := range map[string]string{"": "is required", "nobody": "is not an email address"} {
-		_, err := b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: input})
+		_, err := b.desk.Suppressions().Add(b.ctx, sending.SuppressionInput{Email: input})
 		if diff := cmp.Diff(fault.Fields{"email": {problem}}, fieldsOf(err)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	s := must(b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "ADA@example.com", Detail: "asked\nfor it"}))(t)
-	if _, err := b.desk.Suppress(b.ctx, sending.SuppressionInput{Email: "ada@EXAMPLE.com"}); fieldsOf(err)["email"] == nil {
+	s := must(b.desk.Suppressions().Add(b.ctx, sending.SuppressionInput{Email: "ADA@example.com", Detail: "asked\nfor it"}))(t)
+	if _, err := b.desk.Suppressions().Add(b.ctx, sending.SuppressionInput{Email: "ada@EXAMPLE.com"}); fieldsOf(err)["email"] == nil {
 		t.Errorf("suppressed twice: %v", err)
 	}
-	if shown := must(b.desk.Suppression(b.ctx, s.ID))(t); shown.UserID != b.owner.ID || shown.Reason != sending.SuppressedManual || shown.Detail != "asked for it" {
+	if shown := must(b.desk.Suppressions().Get(b.ctx, s.ID))(t); shown.UserID != b.owner.ID || shown.Reason != sending.SuppressedManual || shown.Detail != "asked for it" {
 		t.Errorf("the suppression is %+v", shown)
 	}
 	id := b.receive(opening()).ConversationID
 	i := b.answer(id, helpdesk.InteractionInput{Cc: []string{"charles@example.com"}})
-	must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	mail := begin(b, i.ID)
 	if len(mail.Due) != 1 || mail.Due[0].Address != "charles@example.com" {
 		t.Errorf("due are %+v", mail.Due)
@@ -237,17 +237,17 @@ func TestSuppressions(t *testing.T) {
 		t.Error("nobody is told that the mail was not sent")
 	}
 	report(b, mail, sending.Sent)
-	if err := b.desk.LiftSuppression(b.ctx, s.ID); err != nil {
+	if err := b.desk.Suppressions().Lift(b.ctx, s.ID); err != nil {
 		t.Fatal(err)
 	}
-	must(b.desk.RetryDeliveries(b.ctx, id, i.ID))(t)
+	must(b.desk.Interactions().RetryDeliveries(b.ctx, id, i.ID))(t)
 	if mail := begin(b, i.ID); len(mail.Due) != 1 || mail.Due[0].Address != "ada@example.com" {
 		t.Errorf("after lifting, due are %+v", mail.Due)
 	}
 	if diff := cmp.Diff([]string{"suppression.created", "suppression.deleted"}, b.kinds("suppression.")); diff != "" {
 		t.Error(diff)
 	}
-	if left := must(b.desk.Suppressions(b.ctx, storage.PageRequest{}))(t).Items; len(left) != 0 {
+	if left := must(b.desk.Suppressions().List(b.ctx, storage.PageRequest{}))(t).Items; len(left) != 0 {
 		t.Errorf("left: %+v", left)
 	}
 }
@@ -286,8 +286,8 @@ func (b *bundle) verified(name string, published func(sending.DNSRecord) bool) s
 			return results, nil
 		}
 	})
-	d := must(b.desk.CreateDomain(b.ctx, name))(b.t)
-	return must(b.desk.VerifyDomain(b.ctx, d.ID))(b.t)
+	d := must(b.desk.Domains().Create(b.ctx, name))(b.t)
+	return must(b.desk.Domains().Verify(b.ctx, d.ID))(b.t)
 }
 
 // Mail is signed with the published keys of the nearest domain.
@@ -335,7 +335,7 @@ func TestSigners(t *testing.T) {
 		t.Parallel()
 		b := newBundle(t)
 		b.verified("example.org", any)
-		must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@desk.Example.org")}))(t)
+		must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Email: storage.Some("help@desk.Example.org")}))(t)
 		mail := begin(b, b.answer(b.receive(opening()).ConversationID, helpdesk.InteractionInput{}).ID)
 		if len(mail.DKIM) != 2 || mail.DKIM[0].Domain != "example.org" {
 			t.Errorf("signed with %v", mail.DKIM)
@@ -369,7 +369,7 @@ func TestIncomingBudget(t *testing.T) {
 	}
 	first := mail("1@x", b.clock.Now())
 	mail("2@x", b.clock.Now())
-	must(b.desk.UpdateConversation(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, first.ConversationID, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	for what, test := range map[string]struct {
 		row  ledger.Mail
 		want helpdesk.Status

@@ -44,12 +44,12 @@ type Config struct {
 	SigningKey []byte
 	// FormerSigningKeys are previous signing keys of at least 32 bytes each. Their signatures are still accepted.
 	FormerSigningKeys [][]byte
-	// IntakeDomain is the domain of the mailboxes' internal addresses; "localhost"
-	// when empty.
+	// IntakeDomain is the domain of the mailboxes' internal addresses. "": "localhost", which only this machine reaches, so that
+	// answers ask for replies to the mailbox's own address.
 	IntakeDomain string
 	// MaxAttachment is the largest uploaded attachment in bytes; 0 means 25 MiB.
 	MaxAttachment int64
-	// LinkFrom is the size in bytes from which on [Desk.LinkAttachment] and [Portal.LinkAttachment] give addresses in Blobs, if
+	// LinkFrom is the size in bytes from which on [Attachments.Link] and [Portal.LinkAttachment] give addresses in Blobs, if
 	// Blobs is a [storage.BlobLinker]; 0: never.
 	LinkFrom int64
 	// MaxSendTime is how long to retry a message that the relay defers; 0 means 4 days (RFC 5321 section 4.5.4.1 asks for 4 to
@@ -68,7 +68,7 @@ type Config struct {
 	// may view their events.
 	Domains []storage.Domain
 
-	// Providers are the identity providers that people can sign in with, see [Service.BeginSignInWith]. If empty, there are
+	// Providers are the identity providers that people can sign in with, see [SignIn.BeginWith]. If empty, there are
 	// only passwords.
 	Providers []identity.Provider
 	// Passkeys verifies users' passkeys; see package passkey. If nil, there are none.
@@ -81,13 +81,13 @@ type Config struct {
 	// applications that tell their users themselves.
 	NoCredentialMails bool
 
-	// MailServers connects to the servers that mail is fetched from, for interactive operations such as [Desk.TestMailbox]. If
+	// MailServers connects to the servers that mail is fetched from, for interactive operations such as [Mailboxes.Test]. If
 	// nil, those methods return a Disabled fault.
 	MailServers ledger.MailServers
-	// Relays connects to mailboxes' own relays, for [Desk.TestOutbound]. If nil, that method returns a Disabled fault.
+	// Relays connects to mailboxes' own relays, for [Mailboxes.TestOutbound]. If nil, that method returns a Disabled fault.
 	Relays Relays
 
-	// MailProviders are the providers whose mailboxes members connect by signing in there, see [Desk.BeginMailSignIn] and package
+	// MailProviders are the providers whose mailboxes members connect by signing in there, see [Mailboxes.BeginSignIn] and package
 	// mailsignin. If empty, mailboxes are connected with passwords, or with refresh tokens from elsewhere.
 	MailProviders []mailserver.Provider
 
@@ -105,7 +105,7 @@ type Config struct {
 	// the field's name: "is expired". See package pgp. If nil, keys are disabled and mail is sent unencrypted.
 	ParseKey func(content []byte, now time.Time) (PublicKey, error)
 
-	// Feed follows accounts' events for [Desk.Follow]; events.Hub implements it. If nil, that method returns a Disabled fault.
+	// Feed follows accounts' events for [Events.Follow]; events.Hub implements it. If nil, that method returns a Disabled fault.
 	Feed storage.EventFeed
 	// EventSource is the prefix of the CloudEvents source, before "/accounts/<id>"; for example the address of the API.
 	EventSource string
@@ -123,12 +123,16 @@ type Config struct {
 // Service is the help desk. It is safe for concurrent use. Its only in-memory state is marks that are not written yet, see
 // [Service.Run], and counts of failed sign-ins.
 type Service struct {
-	cfg      Config
-	marks    *gather.Gatherer[mark, time.Time]
-	address  string // client address of requests, see From
-	throttle *throttle
-	gate     *gate
-	registry *identity.Registry
+	cfg       Config
+	marks     *gather.Gatherer[mark, time.Time]
+	address   string // client address of requests, see From
+	throttle  *throttle
+	gate      *gate
+	pictures  chan struct{} // one picture is made at a time, see portray
+	registry  *identity.Registry
+	ruleCache *ruleCache
+	slaCache  *slaCache
+	hasIntake bool // IntakeDomain is configured
 }
 
 // New makes a service. It starts nothing and touches no data. A missing required field of cfg is an Invalid fault.
@@ -152,10 +156,11 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	cfg.Retention = cfg.Retention.withDefaults()
-	if err := storage.CheckRows(cfg.Store.Within(Scope{})); err != nil {
+	if err := storage.CheckRows(rowsOf(cfg.Store.Within(Scope{}))); err != nil {
 		return nil, err
 	}
-	if cfg.IntakeDomain == "" {
+	hasIntake := cfg.IntakeDomain != ""
+	if !hasIntake {
 		cfg.IntakeDomain = "localhost"
 	}
 	if cfg.MaxAttachment == 0 {
@@ -182,7 +187,11 @@ func New(cfg Config) (*Service, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{cfg: cfg, throttle: newThrottle(), gate: newGate(), registry: registry}
+	s := &Service{
+		cfg: cfg, throttle: newThrottle(), gate: newGate(), pictures: make(chan struct{}, 1), registry: registry, ruleCache: newRuleCache(), hasIntake: hasIntake,
+		slaCache: newSLACache(),
+	}
+	s.cfg.Store = recorded(cfg.Store, cfg.Now, followUps{s.measure, s.handOut})
 	s.marks = s.newMarks()
 	return s, nil
 }
@@ -192,7 +201,7 @@ func New(cfg Config) (*Service, error) {
 // writes the marks noted during reads.
 func (s *Service) Bind(store Store) *Service {
 	bound := *s
-	bound.cfg.Store = store
+	bound.cfg.Store = recorded(store, s.cfg.Now, followUps{s.measure, s.handOut})
 	bound.marks = bound.newMarks()
 	return &bound
 }
@@ -220,18 +229,24 @@ const anyMember identity.Permission = ""
 
 // scoped returns a guard over one scope of the store.
 func (s *Service) scoped(scope Scope, allows func(identity.Permission) bool) deskGuard {
-	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
-		return s.cfg.Store.InTx(ctx, scope, fn)
+	begin := func(scope Scope) guard.Begin[Tx] {
+		return func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+			return s.cfg.Store.InTx(ctx, scope, fn)
+		}
 	}
-	return guard.New(allows, s.cfg.Store.Within(scope), begin)
+	return guard.New(allows, s.cfg.Store.Within(scope), begin(scope)).WithAlone(begin(scope.alone()))
 }
 
-// member returns a scoped guard for a member who authenticated with a token. Their changes are audited.
-func (s *Service) member(scope Scope, tokenID int64, allows func(identity.Permission) bool) deskGuard {
-	begin := func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
-		return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error { return fn(ctx, auditing{tx, s, tokenID}) })
+// member returns a scoped guard for a member. Their changes are audited.
+func (s *Service) member(scope Scope, c Caller, allows func(identity.Permission) bool) deskGuard {
+	begin := func(scope Scope) guard.Begin[Tx] {
+		return func(ctx context.Context, fn func(ctx context.Context, tx Tx) error) error {
+			return s.cfg.Store.InTx(ctx, scope, func(ctx context.Context, tx Tx) error {
+				return fn(ctx, auditing{actAs(tx, c.actor()), s, c.tokenID})
+			})
+		}
 	}
-	return guard.New(allows, s.cfg.Store.Within(scope), begin)
+	return guard.New(allows, s.cfg.Store.Within(scope), begin(scope)).WithAlone(begin(scope.alone()))
 }
 
 // retryUnique runs fn again after it lost a race for one of the given unique keys. The second run finds the winner's row.

@@ -11,23 +11,23 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// StartSession starts a session for a caller who has just signed in, see [Service.SignIn], [Service.FinishSignInWith] and
+// StartSession starts a session for a caller who has just signed in, see [SignIn.WithPassword], [SignIn.FinishWith] and
 // [Service.As]. A caller with an access token is a Forbidden fault, a disabled user an Unauthenticated fault. A session has
-// all of its user's permissions, and ends after 14 days or with [Service.EndSession]. The device describes it in
+// all of its user's permissions, and ends after 14 days or with [SignIn.EndSession]. The device describes it in
 // [Admin.Sessions], such as "Firefox on Linux": one line, cut to 200 characters; "" becomes "Session".
-func (s *Service) StartSession(ctx context.Context, c Caller, device string) (identity.Session, error) {
+func (s SignIn) StartSession(ctx context.Context, c Caller, device string) (identity.Session, error) {
 	if c.userID == 0 {
 		return identity.Session{}, fault.New(fault.Unauthenticated, "Sign in first.")
 	}
 	if c.tokenID != 0 {
 		return identity.Session{}, fault.New(fault.Forbidden, "An access token cannot start a session.")
 	}
-	now := s.now()
+	now := s.svc.now()
 	session := identity.Session{Secret: newSecret(), ExpiresAt: now.Add(identity.SessionLife)}
 	token := identity.AccessToken{
 		UserID: c.userID, Name: cmp.Or(plain.Cut(plain.Line(device), 200), "Session"), Hash: hashSecret(session.Secret), ExpiresAt: session.ExpiresAt, CreatedAt: now, Session: true, Factors: c.factors,
 	}
-	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+	err := s.svc.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		if user, err := tx.UserForUpdate(ctx, c.userID); err != nil {
 			return err
 		} else if user.Disabled() {
@@ -39,7 +39,7 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (id
 		if err := tx.InsertToken(ctx, &token); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, auditLogin, c.userID, c.userID, token.ID)
+		return s.svc.note(ctx, tx, auditLogin, c.userID, c.userID, token.ID)
 	})
 	if err != nil {
 		return identity.Session{}, err
@@ -48,15 +48,15 @@ func (s *Service) StartSession(ctx context.Context, c Caller, device string) (id
 }
 
 // EndSession ends the caller's session. For other callers, and for an ended session, it does nothing.
-func (s *Service) EndSession(ctx context.Context, c Caller) error {
+func (s SignIn) EndSession(ctx context.Context, c Caller) error {
 	if !c.session {
 		return nil
 	}
-	err := s.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
+	err := s.svc.cfg.Store.InSystemTx(ctx, func(ctx context.Context, tx SystemTx) error {
 		if err := tx.DeleteToken(ctx, c.userID, c.tokenID); err != nil {
 			return err
 		}
-		return s.note(ctx, tx, auditLogout, c.userID, c.userID, c.tokenID)
+		return s.svc.note(ctx, tx, auditLogout, c.userID, c.userID, c.tokenID)
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil
@@ -64,7 +64,7 @@ func (s *Service) EndSession(ctx context.Context, c Caller) error {
 	if err != nil {
 		return err
 	}
-	return s.endPushDevices(ctx, c.userID, c.tokenID)
+	return s.svc.endPushDevices(ctx, c.userID, c.tokenID)
 }
 
 // Sessions lists the caller's unexpired sessions, newest first. The current one has the id [Caller.TokenID].

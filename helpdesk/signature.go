@@ -18,7 +18,8 @@ import (
 // sent.
 type Ending struct {
 	Signature string  `json:"signature,omitempty"` // sanitized HTML
-	Quotes    []int64 `json:"quotes,omitempty"`    // quoted interactions, newest first
+	Quotes    []int64 `json:"quotes,omitempty"`    // quoted interactions, newest first; of a forward, the one passed on, also in a draft
+	Files     []int64 `json:"files,omitempty"`     // of a forward: the attachments passed on, likewise. See [Interaction.Forwarding]
 }
 
 // Signature is a member's signature for replies in all mailboxes. The mailbox's own, [Mailbox].Signature, follows it.
@@ -68,8 +69,14 @@ func checkPlaceholders(problems *fault.Collector, field, body string, names []st
 	}
 }
 
-// Signature returns the caller's own signature, "" if there is none. It needs interactions.view.
-func (d *Desk) Signature(ctx context.Context) (string, error) {
+// Signatures are the member's signature, alone and in a mailbox.
+type Signatures struct{ *desk }
+
+// Signatures returns the handle of the member's signature.
+func (d *Desk) Signatures() Signatures { return Signatures{&d.desk} }
+
+// Get returns the caller's own signature, "" if there is none. It needs interactions.view.
+func (d Signatures) Get(ctx context.Context) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
@@ -82,16 +89,16 @@ func (d *Desk) Signature(ctx context.Context) (string, error) {
 }
 
 func signatureOf(ctx context.Context, r Reader, userID int64) (Signature, error) {
-	found, err := r.Signatures().List(ctx, SignatureFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: 1})
+	found, err := signatureNoun().Reader(r).List(ctx, SignatureFilter{UserIDs: []int64{userID}}, storage.Seek{Limit: 1})
 	if err != nil || len(found) == 0 {
 		return Signature{}, err
 	}
 	return found[0], nil
 }
 
-// SetSignature sets the signature of the caller's future replies: HTML or text with the placeholders of
+// Set sets the signature of the caller's future replies: HTML or text with the placeholders of
 // [SignaturePlaceholders], at most 16 KiB; "" removes it. It returns the stored signature. It needs interactions.create.
-func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
+func (d Signatures) Set(ctx context.Context, body string) (string, error) {
 	begin, err := d.guard.Write(identity.InteractionsCreate)
 	if err != nil {
 		return "", err
@@ -112,18 +119,18 @@ func (d *Desk) SetSignature(ctx context.Context, body string) (string, error) {
 		own.UserID, own.Body, own.UpdatedAt = d.userID, body, d.svc.now()
 		switch {
 		case body == "":
-			return tx.Signatures().Delete(ctx, own.ID)
+			return signatureNoun().Rows(tx).Delete(ctx, own.ID)
 		case own.ID == 0:
-			return tx.Signatures().Insert(ctx, &own)
+			return signatureNoun().Rows(tx).Insert(ctx, &own)
 		}
-		return tx.Signatures().Update(ctx, &own)
+		return signatureNoun().Rows(tx).Update(ctx, &own)
 	})
 	return body, err
 }
 
-// SignatureIn returns the ending of the caller's replies in a mailbox, with placeholders filled in: the caller's signature
+// In returns the ending of the caller's replies in a mailbox, with placeholders filled in: the caller's signature
 // and the mailbox's. It needs interactions.view.
-func (d *Desk) SignatureIn(ctx context.Context, mailboxID int64) (string, error) {
+func (d Signatures) In(ctx context.Context, mailboxID int64) (string, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return "", err
@@ -169,6 +176,9 @@ func (s *Service) end(ctx context.Context, tx Tx, c Conversation, m Mailbox, i *
 	if i.Ending.Signature, err = s.signature(ctx, tx.Reader(), m, i.PostedByID); err != nil {
 		return err
 	}
+	if i.IsForward {
+		return nil
+	}
 	i.Ending.Quotes, err = quotesOf(ctx, tx, c, m, *i)
 	return err
 }
@@ -188,16 +198,27 @@ func forgetSignature(ctx context.Context, tx Tx, userID int64) error {
 	if err != nil || own.ID == 0 {
 		return err
 	}
-	return tx.Signatures().Delete(ctx, own.ID)
+	return signatureNoun().Rows(tx).Delete(ctx, own.ID)
 }
 
 // signatureNoun declares the rows of signatures.
-func signatureNoun() storage.Noun[Signature] {
-	return storage.Noun[Signature]{
-		Name: "signature",
-		ID:   func(s *Signature) *int64 { return &s.ID },
-		Unique: []storage.Unique[Signature]{
-			{Code: UniqueSignature, Fields: func(s *Signature) []any { return []any{&s.UserID} }},
+func signatureNoun() storage.Declared[Signature, SignatureFilter] {
+	return storage.Declared[Signature, SignatureFilter]{
+		Noun: storage.Noun[Signature]{
+			Name: "signature",
+			ID:   func(t *Signature) *int64 { return &t.ID },
+			Unique: []storage.Unique[Signature]{
+				{Code: UniqueSignature, Index: "user", Fields: func(t *Signature) []any { return []any{&t.UserID} }},
+			},
+		},
+		Key: "signature", Plural: "signatures",
+		Columns: []storage.Column[Signature]{
+			{Name: "user_id", Field: func(t *Signature) any { return &t.UserID }, Refers: "user"},
+			{Name: "body", Field: func(t *Signature) any { return &t.Body }},
+			{Name: "updated_at", Field: func(t *Signature) any { return &t.UpdatedAt }},
+		},
+		Where: func(f SignatureFilter) []storage.Condition {
+			return []storage.Condition{storage.OneOf("user_id", f.UserIDs)}
 		},
 	}
 }

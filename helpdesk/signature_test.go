@@ -19,7 +19,7 @@ import (
 func (b *bundle) sign(signature string, quotes helpdesk.QuotePolicy) {
 	b.t.Helper()
 	in := helpdesk.MailboxInput{Signature: storage.Some(signature), Quotes: storage.Some(quotes)}
-	must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, in))(b.t)
+	must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, in))(b.t)
 }
 
 // leaves is the text of the mail of an answer.
@@ -41,11 +41,11 @@ func TestSignatures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Name: storage.Some("Help <&>")}))(t)
-			must(b.desk.SetSignature(b.ctx, tt.own))(t)
+			must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Name: storage.Some("Help <&>")}))(t)
+			must(b.desk.Signatures().Set(b.ctx, tt.own))(t)
 			b.sign(tt.mailbox, helpdesk.QuoteNone)
 			i := b.answer(b.receive(opening()).ConversationID, helpdesk.InteractionInput{Body: "Pull."})
-			must(b.desk.SetSignature(b.ctx, "Somebody else"))(t)
+			must(b.desk.Signatures().Set(b.ctx, "Somebody else"))(t)
 			b.sign("Another company", helpdesk.QuoteAll)
 			if got := strings.ReplaceAll(b.leaves(i), b.owner.Name, "Owen Owner"); strings.TrimSpace(got) != tt.want {
 				t.Errorf("%q, not %q", got, tt.want)
@@ -61,23 +61,23 @@ func TestSignatures(t *testing.T) {
 func TestSignatureRefused(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	must(b.desk.SetSignature(b.ctx, "Owen"))(t)
+	must(b.desk.Signatures().Set(b.ctx, "Owen"))(t)
 	for name, body := range map[string]string{"a place that is not known": "{{customer.name}}", "too large": strings.Repeat("x", 16<<10+1)} {
-		if _, err := b.desk.SetSignature(b.ctx, body); fieldsOf(err)["signature"] == nil {
+		if _, err := b.desk.Signatures().Set(b.ctx, body); fieldsOf(err)["signature"] == nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Signature: storage.Some(body)}); fieldsOf(err)["signature"] == nil {
+		if _, err := b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Signature: storage.Some(body)}); fieldsOf(err)["signature"] == nil {
 			t.Errorf("%s, of the mailbox: %v", name, err)
 		}
 	}
-	if _, err := b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuotePolicy("some"))}); fieldsOf(err)["quotes"] == nil {
+	if _, err := b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Quotes: storage.Some(helpdesk.QuotePolicy("some"))}); fieldsOf(err)["quotes"] == nil {
 		t.Error(err)
 	}
-	if got := must(b.desk.Signature(b.ctx))(t); got != "Owen" {
+	if got := must(b.desk.Signatures().Get(b.ctx))(t); got != "Owen" {
 		t.Errorf("it is %q now", got)
 	}
-	must(b.desk.SetSignature(b.ctx, ""))(t)
-	if got := must(b.desk.Signature(b.ctx))(t); got != "" {
+	must(b.desk.Signatures().Set(b.ctx, ""))(t)
+	if got := must(b.desk.Signatures().Get(b.ctx))(t); got != "" {
 		t.Errorf("removed, it is %q", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestSignatureOfDraft(t *testing.T) {
 	if i.Ending.Signature == "" || len(i.Ending.Quotes) != 1 {
 		t.Errorf("posted: %+v", i.Ending)
 	}
-	back := must(b.desk.CancelSending(b.ctx, id, i.ID))(t)
+	back := must(b.desk.Interactions().CancelSending(b.ctx, id, i.ID))(t)
 	if diff := cmp.Diff(helpdesk.Ending{}, back.Ending); diff != "" {
 		t.Error(diff)
 	}
@@ -131,7 +131,7 @@ func TestQuotes(t *testing.T) {
 		"notes, drafts and forwards": {helpdesk.QuoteAll, func(b *bundle, id int64) {
 			b.note(id, "He is rude.")
 			b.answer(id, helpdesk.InteractionInput{Body: "Can you help?", IsForward: true, To: []string{"locksmith@example.net"}})
-			must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Perhaps"}))(b.t)
+			must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Perhaps"}))(b.t)
 			b.later(id)
 		}, helpdesk.InteractionInput{}, []string{"Bob: Stuck."}},
 		"what others were told": {helpdesk.QuoteAll, func(b *bundle, id int64) {
@@ -148,7 +148,7 @@ func TestQuotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t)
-			must(b.desk.UpdateMailbox(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Name: storage.Some("Help")}))(t)
+			must(b.desk.Mailboxes().Update(b.ctx, b.mailbox.ID, helpdesk.MailboxInput{Name: storage.Some("Help")}))(t)
 			b.sign("", tt.policy)
 			in := opening()
 			in.From, in.Text = []mailaddr.Address{bob}, "Stuck."
@@ -183,7 +183,7 @@ func TestQuotesLater(t *testing.T) {
 	if folded := mailhtml.Unquoted(whole, true); strings.Contains(folded, "hard") || !strings.Contains(folded, "Pull.") {
 		t.Errorf("without its quote: %q", folded)
 	}
-	if err := b.desk.DeleteInteraction(b.ctx, id, first.ID); err != nil {
+	if err := b.desk.Interactions().Delete(b.ctx, id, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	b.clock.Add(24 * time.Hour)

@@ -12,7 +12,7 @@ import (
 const maxSnooze = 5 * 366 * 24 * time.Hour
 
 // snooze snoozes a conversation, with a job to wake it, or wakes it. A conversation that is not open cannot be snoozed.
-func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[time.Time]) error {
+func (d *desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[time.Time]) error {
 	until, given := in.Get()
 	until = until.UTC().Truncate(time.Microsecond)
 	if given && !c.Status.Open() {
@@ -33,13 +33,13 @@ func (d *Desk) snooze(ctx context.Context, tx Tx, c *Conversation, in storage.Op
 
 // Wake runs a [JobWake] job: it ends a conversation's snooze if that is due. A conversation that was woken before, or
 // snoozed further, is unchanged.
-func (s *Service) Wake(ctx context.Context, job storage.ClaimedJob) error {
-	err := s.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
+func (j Jobs) Wake(ctx context.Context, job storage.ClaimedJob) error {
+	err := j.svc.cfg.Store.InTx(ctx, Scope{AccountID: job.AccountID}, func(ctx context.Context, tx Tx) error {
 		c, err := tx.Conversations().Lock(ctx, job.Subject)
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now := j.svc.now()
 		if c.SnoozedUntil.IsZero() || c.SnoozedUntil.After(now) {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 // snoozed puts a conversation off for an hour.
 func (b *bundle) snoozed(id int64) helpdesk.Conversation {
 	b.t.Helper()
-	all := must(b.desk.UpdateConversations(b.ctx, []int64{id}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(b.clock.Now().Add(time.Hour))}))(b.t)
+	all := must(b.desk.Conversations().UpdateAll(b.ctx, []int64{id}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(b.clock.Now().Add(time.Hour))}))(b.t)
 	return all[0]
 }
 
@@ -27,7 +27,7 @@ func (b *bundle) due() (n int) {
 	b.t.Helper()
 	jobs := must(b.store.Claim(b.ctx, map[string]int{helpdesk.JobWake: 10}, b.clock.Now(), b.clock.Now().Add(time.Minute)))(b.t)
 	for _, job := range jobs {
-		if err := b.svc.Wake(b.ctx, job); err != nil {
+		if err := b.svc.Jobs().Wake(b.ctx, job); err != nil {
 			b.t.Error(err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestSnooze(t *testing.T) {
 	}
 	update := func(b *bundle, id int64, in helpdesk.ConversationUpdate) {
 		b.t.Helper()
-		must(b.desk.UpdateConversation(b.ctx, id, in))(b.t)
+		must(b.desk.Conversations().Update(b.ctx, id, in))(b.t)
 	}
 	for name, tt := range map[string]struct {
 		act    func(b *bundle, id int64)
@@ -72,7 +72,7 @@ func TestSnooze(t *testing.T) {
 		"an answer that does not arrive": {func(b *bundle, id int64) {
 			report(b, begin(b, b.answer(id, helpdesk.InteractionInput{}).ID), sending.Failed)
 		}, false, true},
-		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: "x"}) }, true, false},
+		"another subject": {func(b *bundle, id int64) { update(b, id, helpdesk.ConversationUpdate{Subject: storage.Some("x")}) }, true, false},
 		"null": {func(b *bundle, id int64) {
 			update(b, id, helpdesk.ConversationUpdate{SnoozedUntil: storage.Null[time.Time]()})
 		}, false, true},
@@ -81,7 +81,7 @@ func TestSnooze(t *testing.T) {
 		}, false, false},
 		"deleting it": {func(b *bundle, id int64) {
 			other := b.begin("other", helpdesk.StatusPosted, storage.Opt[int64]{})
-			must(b.desk.MergeConversation(b.ctx, id, other))(b.t)
+			must(b.desk.Conversations().Merge(b.ctx, id, other))(b.t)
 			b.clock.Add(time.Hour)
 			b.due()
 		}, false, false},
@@ -94,7 +94,7 @@ func TestSnooze(t *testing.T) {
 				t.Fatalf("asleep until %v", c.SnoozedUntil)
 			}
 			tt.act(b, id)
-			if c, err := b.desk.Conversation(b.ctx, id); err == nil && c.SnoozedUntil.IsZero() == tt.asleep {
+			if c, err := b.desk.Conversations().Get(b.ctx, id); err == nil && c.SnoozedUntil.IsZero() == tt.asleep {
 				t.Errorf("asleep until %v", c.SnoozedUntil)
 			}
 			if woken := slices.Contains(b.kinds("conversation."), "conversation.woken"); woken != tt.woken {
@@ -120,15 +120,15 @@ func TestSnoozeProblems(t *testing.T) {
 		{"in ten years", open, now.AddDate(10, 0, 0), "must be in the future, and at most five years ahead"},
 		{"a closed one", closed, now.Add(time.Hour), "is only allowed for posted or pending conversations"},
 	} {
-		_, one := b.desk.UpdateConversation(b.ctx, tt.id, helpdesk.ConversationUpdate{SnoozedUntil: storage.Some(tt.until)})
-		_, bulk := b.desk.UpdateConversations(b.ctx, []int64{tt.id}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(tt.until)})
+		_, one := b.desk.Conversations().Update(b.ctx, tt.id, helpdesk.ConversationUpdate{SnoozedUntil: storage.Some(tt.until)})
+		_, bulk := b.desk.Conversations().UpdateAll(b.ctx, []int64{tt.id}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(tt.until)})
 		for what, err := range map[string]error{"one": one, "bulk": bulk} {
 			if diff := cmp.Diff(fault.Fields{"snoozed_until": {tt.want}}, fieldsOf(err)); diff != "" {
 				t.Errorf("%s, %s: %s", tt.name, what, diff)
 			}
 		}
 	}
-	_, err := b.member(identity.RoleCollaborator).UpdateConversations(b.ctx, []int64{open}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(now.Add(time.Hour))})
+	_, err := b.member(identity.RoleCollaborator).Conversations().UpdateAll(b.ctx, []int64{open}, helpdesk.BulkUpdate{SnoozedUntil: storage.Some(now.Add(time.Hour))})
 	if !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("a collaborator: %v", err)
 	}
@@ -142,7 +142,7 @@ func TestSnoozedCounts(t *testing.T) {
 	b.begin("free", helpdesk.StatusPending, storage.Opt[int64]{})
 	b.snoozed(id)
 	want := helpdesk.Counts{Unassigned: 1, Open: 1, Snoozed: 1, Mailboxes: []helpdesk.MailboxCounts{{MailboxID: b.mailbox.ID, Open: 1, Unassigned: 1}}}
-	if diff := cmp.Diff(want, must(b.desk.Counts(b.ctx))(t)); diff != "" {
+	if diff := cmp.Diff(want, must(b.desk.Conversations().Counts(b.ctx))(t)); diff != "" {
 		t.Error(diff)
 	}
 	for _, tt := range []struct {

@@ -20,7 +20,7 @@ type MailSource struct {
 
 // Source finds the raw message of an interaction. An interaction that was not received by mail, or whose message came to a
 // mailbox that the member does not reach, is a NotFound fault. It needs interactions.view.
-func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) (MailSource, error) {
+func (d Interactions) Source(ctx context.Context, conversationID, interactionID int64) (MailSource, error) {
 	r, err := d.guard.Read(identity.InteractionsView)
 	if err != nil {
 		return MailSource{}, err
@@ -41,8 +41,8 @@ func (d *Desk) Source(ctx context.Context, conversationID, interactionID int64) 
 	return MailSource{}, fault.Missing("source", interactionID)
 }
 
-// OpenSource opens the raw message of an interaction from offset: see [Desk.Source].
-func (d *Desk) OpenSource(ctx context.Context, conversationID, interactionID, offset int64) (io.ReadCloser, error) {
+// OpenSource opens the raw message of an interaction from offset: see [Interactions.Source].
+func (d Interactions) OpenSource(ctx context.Context, conversationID, interactionID, offset int64) (io.ReadCloser, error) {
 	s, err := d.Source(ctx, conversationID, interactionID)
 	if err != nil {
 		return nil, err

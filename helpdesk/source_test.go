@@ -18,11 +18,11 @@ func TestSource(t *testing.T) {
 	id := b.receive(opening()).ConversationID
 	mail := b.interactions(id)[0]
 	other := b.receive(ledger.Incoming{Message: message.Message{MessageID: "b@example.com", From: []mailaddr.Address{bob}, Subject: "x", Text: "y"}}).ConversationID
-	s := must(b.desk.Source(b.ctx, id, mail.ID))(t)
+	s := must(b.desk.Interactions().Source(b.ctx, id, mail.ID))(t)
 	if s.Size != int64(len("mail 1")) || s.Partial || s.InteractionID != mail.ID {
 		t.Errorf("%+v", s)
 	}
-	raw := must(b.desk.OpenSource(b.ctx, id, mail.ID, 2))(t)
+	raw := must(b.desk.Interactions().OpenSource(b.ctx, id, mail.ID, 2))(t)
 	if text := string(must(io.ReadAll(raw))(t)); text != "il 1" {
 		t.Errorf("%q", text)
 	}
@@ -32,8 +32,8 @@ func TestSource(t *testing.T) {
 	for name, interaction := range map[string]int64{
 		"an answer": b.answer(id, helpdesk.InteractionInput{}).ID, "a note": b.note(id, "x").ID, "of another conversation": b.interactions(other)[0].ID, "none": 999,
 	} {
-		_, err := b.desk.Source(b.ctx, id, interaction)
-		_, open := b.desk.OpenSource(b.ctx, id, interaction, 0)
+		_, err := b.desk.Interactions().Source(b.ctx, id, interaction)
+		_, open := b.desk.Interactions().OpenSource(b.ctx, id, interaction, 0)
 		if !errors.Is(err, helpdesk.ErrNotFound) || !errors.Is(open, helpdesk.ErrNotFound) {
 			t.Errorf("%s: %v, %v", name, err, open)
 		}

@@ -14,7 +14,7 @@ func (c Conversation) IsSpam() bool { return !c.SpamAt.IsZero() }
 // spam marks a conversation as spam, or not as spam. Spam is closed, so that it is in no list of open conversations; opening
 // it clears the mark. c already has its new status, and asked is the requested one. The caller turns scheduled replies of
 // new spam back into drafts, see [madeSpam].
-func (d *Desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[bool], asked storage.Opt[Status]) error {
+func (d *desk) spam(ctx context.Context, tx Tx, c *Conversation, in storage.Opt[bool], asked storage.Opt[Status]) error {
 	spam, given := in.Get()
 	if given && spam {
 		if status, set := asked.Get(); set && status != StatusClosed {

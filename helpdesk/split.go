@@ -24,14 +24,14 @@ type SplitInput struct {
 // MaxSplit limits the interactions that a split can name.
 const MaxSplit = 100
 
-// SplitConversation moves interactions of a conversation into a new one, and returns it: either one with all later ones, or
+// Split moves interactions of a conversation into a new one, and returns it: either one with all later ones, or
 // the named ones. They keep their ids, attachments, deliveries and ledger rows. Replies to them arrive in the new
 // conversation, by reference and by the reply tokens that they were sent with. At least one interaction must stay. It needs
 // conversations.update and conversations.create.
 //
 // The new conversation gets a new number, is open, has the same mailbox and user, and has no tags. Its customer is the
 // author of the first moved customer message, or else the old conversation's. Read marks and participants are kept.
-func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (Conversation, error) {
+func (d Conversations) Split(ctx context.Context, id int64, in SplitInput) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return Conversation{}, err
@@ -61,6 +61,9 @@ func (d *Desk) SplitConversation(ctx context.Context, id int64, in SplitInput) (
 		c, err = d.split(ctx, tx, RuleSplit, from, moved, in.Subject)
 		return err
 	})
+	if err == nil {
+		d.afterHandOut(ctx, &c)
+	}
 	return c, err
 }
 
@@ -132,7 +135,7 @@ func (in SplitInput) missing(found []Interaction) error {
 }
 
 // split moves interactions of a locked conversation into a new one.
-func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation, moved []Interaction, subject string) (Conversation, error) {
+func (d *desk) split(ctx context.Context, tx Tx, rule string, from Conversation, moved []Interaction, subject string) (Conversation, error) {
 	now := d.svc.now()
 	c := newConversation(from.MailboxID, from.CustomerID, CustomerEmail{ID: from.CustomerEmailID, Email: from.CustomerEmail}, now)
 	c.Channel, c.UserID, c.TeamID, c.Priority = from.Channel, from.UserID, from.TeamID, from.Priority
@@ -142,6 +145,9 @@ func (d *Desk) split(ctx context.Context, tx Tx, rule string, from Conversation,
 		subject = cmp.Or(subject, i.Subject)
 	}
 	c.Subject = cmp.Or(subject, from.Subject)
+	if err := lockTeam(ctx, tx, c.TeamID); err != nil {
+		return Conversation{}, err
+	}
 	if err := c.insert(ctx, tx); err != nil {
 		return Conversation{}, err
 	}

@@ -63,12 +63,12 @@ func TestSplit(t *testing.T) {
 			b := newBundle(t)
 			id, said := b.talk()
 			tag := b.tag("door")
-			must(b.desk.SetTags(b.ctx, id, []int64{tag}))(t)
-			must(b.desk.UpdateConversation(b.ctx, id, helpdesk.ConversationUpdate{
-				Subject: "The door is stuck", UserID: storage.Some(b.owner.ID), Status: storage.Some(helpdesk.StatusPending),
+			must(b.desk.Conversations().SetTags(b.ctx, id, []int64{tag}))(t)
+			must(b.desk.Conversations().Update(b.ctx, id, helpdesk.ConversationUpdate{
+				Subject: storage.Some("The door is stuck"), UserID: storage.Some(b.owner.ID), Status: storage.Some(helpdesk.StatusPending),
 			}))(t)
 			other := b.member(identity.RoleAgent)
-			c := must(b.desk.SplitConversation(b.ctx, id, in(said)))(t)
+			c := must(b.desk.Conversations().Split(b.ctx, id, in(said)))(t)
 			if diff := cmp.Diff(b.conversation(c.ID), c); diff != "" {
 				t.Error(diff)
 			}
@@ -91,8 +91,8 @@ func TestSplit(t *testing.T) {
 			if !left[0].IsStarter || !moved[0].IsStarter || moved[1].IsStarter {
 				t.Error("the starters are others")
 			}
-			files := must(b.desk.Attachments(b.ctx, c.ID, moved[0].ID))(t)
-			deliveries := must(b.desk.Deliveries(b.ctx, []int64{moved[1].ID}))(t)
+			files := must(b.desk.Attachments().List(b.ctx, c.ID, moved[0].ID))(t)
+			deliveries := must(b.desk.Interactions().Deliveries(b.ctx, []int64{moved[1].ID}))(t)
 			if len(files) != 1 || files[0].ConversationID != c.ID || len(deliveries) != 1 {
 				t.Errorf("attachments %+v, deliveries %+v", files, deliveries)
 			}
@@ -103,11 +103,11 @@ func TestSplit(t *testing.T) {
 			if a, z := b.found("squeaks"), b.found("open"); !slices.Equal(a, []int64{c.ID}) || !slices.Equal(z, []int64{id}) {
 				t.Errorf("found %v and %v", a, z)
 			}
-			unread := must(other.Unread(b.ctx, []int64{id, c.ID}))(t)
+			unread := must(other.Conversations().Unread(b.ctx, []int64{id, c.ID}))(t)
 			if b.unread(c.ID) != 0 || b.unread(id) != 0 || unread[id] != 1 || unread[c.ID] != 1 {
 				t.Errorf("unread: %d and %d, of another %v", b.unread(id), b.unread(c.ID), unread)
 			}
-			e := must(b.desk.ExplainThreading(b.ctx, c.ID, moved[0].ID))(t)
+			e := must(b.desk.Interactions().ExplainThreading(b.ctx, c.ID, moved[0].ID))(t)
 			moves := []helpdesk.Move{{
 				InteractionID: moved[0].ID, Rule: helpdesk.RuleSplit, FromID: id, IntoID: c.ID, MailboxID: b.mailbox.ID, UserID: b.owner.ID, CreatedAt: b.clock.Now(),
 			}}
@@ -138,7 +138,7 @@ func TestAnswersAfterSplit(t *testing.T) {
 	if toAda.ReplyTo != toBob.ReplyTo {
 		t.Fatal("the answers went out with different tokens")
 	}
-	c := must(b.desk.SplitConversation(b.ctx, id, helpdesk.SplitInput{InteractionID: said[2].ID}))(t)
+	c := must(b.desk.Conversations().Split(b.ctx, id, helpdesk.SplitInput{InteractionID: said[2].ID}))(t)
 	eve, token := mailaddr.Address{Email: "eve@example.net"}, []mailaddr.Address{{Email: toBob.ReplyTo}}
 	for name, tt := range map[string]struct {
 		mail ledger.Incoming
@@ -162,7 +162,7 @@ func TestAnswersAfterSplit(t *testing.T) {
 		t.Error("who takes no part in the new conversation came into it")
 	}
 	// The rest of the old one is deleted; the token still leads to the moved part.
-	if err := b.desk.DeleteConversation(b.ctx, id); err != nil {
+	if err := b.desk.Conversations().Delete(b.ctx, id); err != nil {
 		t.Fatal(err)
 	}
 	late := b.receive(ledger.Incoming{Message: message.Message{MessageID: "a10", From: []mailaddr.Address{eve}, To: token, InReplyTo: []string{said[3].MessageID}, Text: "Late."}})
@@ -193,12 +193,12 @@ func TestSplitRefuses(t *testing.T) {
 		"one unknown":   {helpdesk.SplitInput{InteractionIDs: []int64{all[1], 999}}, fault.NotFound, "interactions[1]"},
 		"one elsewhere": {helpdesk.SplitInput{InteractionIDs: []int64{other.InteractionID}}, fault.NotFound, "interactions[0]"},
 	} {
-		_, err := b.desk.SplitConversation(b.ctx, id, tt.in)
+		_, err := b.desk.Conversations().Split(b.ctx, id, tt.in)
 		if fields := fieldsOf(err); !fault.Is(err, tt.want) || tt.field != "" && len(fields[tt.field]) != 1 {
 			t.Errorf("%s: %v %v", name, err, fields)
 		}
 	}
-	if _, err := b.desk.SplitConversation(b.ctx, 999, helpdesk.SplitInput{InteractionID: all[1]}); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Conversations().Split(b.ctx, 999, helpdesk.SplitInput{InteractionID: all[1]}); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("of no conversation: %v", err)
 	}
 	if b.count() != 2 || len(b.interactions(id)) != 4 {
@@ -225,14 +225,14 @@ func (b *bundle) matter(conversations ...int64) (m matter) {
 		said := b.interactions(id)
 		m.Conversations, m.Interactions = append(m.Conversations, c), append(m.Interactions, said)
 		for _, i := range said {
-			m.Attachments = append(m.Attachments, must(b.desk.Attachments(b.ctx, id, i.ID))(b.t))
+			m.Attachments = append(m.Attachments, must(b.desk.Attachments().List(b.ctx, id, i.ID))(b.t))
 		}
-		m.Deliveries = append(m.Deliveries, must(b.desk.Deliveries(b.ctx, interactionIDs(said)))(b.t)...)
+		m.Deliveries = append(m.Deliveries, must(b.desk.Interactions().Deliveries(b.ctx, interactionIDs(said)))(b.t)...)
 	}
 	for _, word := range []string{"window", "squeaks", "oil", "open", "stuck"} {
 		m.Found = append(m.Found, b.found(word))
 	}
-	m.Mails, m.Unread = b.ledger(), must(b.desk.Unread(b.ctx, conversations))(b.t)
+	m.Mails, m.Unread = b.ledger(), must(b.desk.Conversations().Unread(b.ctx, conversations))(b.t)
 	return m
 }
 
@@ -241,11 +241,11 @@ func TestMoveThereAndBack(t *testing.T) {
 	b := newBundle(t)
 	id, said := b.talk()
 	target := b.receive(ledger.Incoming{Message: message.Message{MessageID: "t@example.com", From: []mailaddr.Address{bob}, Subject: "Windows", Text: "Another matter."}}).ConversationID
-	must(b.desk.MarkRead(b.ctx, target))(t)
+	must(b.desk.Conversations().MarkRead(b.ctx, target))(t)
 	before := b.matter(id, target)
 	for _, i := range said { // each, including the one that starts the conversation
 		b.clock.Add(time.Minute)
-		moved := must(b.desk.MoveInteraction(b.ctx, id, i.ID, target))(t)
+		moved := must(b.desk.Interactions().Move(b.ctx, id, i.ID, target))(t)
 		want := i
 		want.ConversationID, want.IsStarter = target, true // it is older than the present ones
 		if diff := cmp.Diff(want, moved); diff != "" {
@@ -254,7 +254,7 @@ func TestMoveThereAndBack(t *testing.T) {
 		if len(b.interactions(id)) != 3 || len(b.interactions(target)) != 2 {
 			t.Errorf("%d and %d interactions", len(b.interactions(id)), len(b.interactions(target)))
 		}
-		must(b.desk.MoveInteraction(b.ctx, target, i.ID, id))(t)
+		must(b.desk.Interactions().Move(b.ctx, target, i.ID, id))(t)
 		if diff := cmp.Diff(before, b.matter(id, target)); diff != "" {
 			t.Errorf("back: %s", diff)
 		}
@@ -268,8 +268,8 @@ func TestMoveReopens(t *testing.T) {
 	adas, bobs := b.pair()
 	more := b.receive(ledger.Incoming{Message: message.Message{MessageID: "m@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "And the window."}})
 	b.answer(bobs, helpdesk.InteractionInput{})
-	must(b.desk.UpdateConversation(b.ctx, bobs, helpdesk.ConversationUpdate{Subject: "x", Status: storage.Some(helpdesk.StatusClosed)}))(t)
-	must(b.desk.MoveInteraction(b.ctx, adas, more.InteractionID, bobs))(t)
+	must(b.desk.Conversations().Update(b.ctx, bobs, helpdesk.ConversationUpdate{Subject: storage.Some("x"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Interactions().Move(b.ctx, adas, more.InteractionID, bobs))(t)
 	c := b.conversation(bobs)
 	if c.Status != helpdesk.StatusPosted || c.AwaitingSince.IsZero() || c.Preview != "Have you tried to pull?" && c.Preview != "And the window." {
 		t.Errorf("%+v", c)
@@ -280,22 +280,22 @@ func TestMoveReopens(t *testing.T) {
 	// The last one takes its conversation along.
 	last := b.interactions(adas)
 	tag := b.tag("door")
-	must(b.desk.SetTags(b.ctx, adas, []int64{tag}))(t)
-	must(b.desk.MoveInteraction(b.ctx, adas, last[0].ID, bobs))(t)
-	if _, err := b.desk.Conversation(b.ctx, adas); !errors.Is(err, helpdesk.ErrNotFound) || b.tagsOf(bobs) != "door" {
+	must(b.desk.Conversations().SetTags(b.ctx, adas, []int64{tag}))(t)
+	must(b.desk.Interactions().Move(b.ctx, adas, last[0].ID, bobs))(t)
+	if _, err := b.desk.Conversations().Get(b.ctx, adas); !errors.Is(err, helpdesk.ErrNotFound) || b.tagsOf(bobs) != "door" {
 		t.Errorf("the empty conversation: %v; tags %q", err, b.tagsOf(bobs))
 	}
-	e := must(b.desk.ExplainThreading(b.ctx, bobs, last[0].ID))(t)
+	e := must(b.desk.Interactions().ExplainThreading(b.ctx, bobs, last[0].ID))(t)
 	if e.Rule != helpdesk.RuleRethread || len(e.Moves) != 1 {
 		t.Errorf("%+v", e)
 	}
 	for _, into := range []int64{0, bobs} {
-		if got := fieldsOf(second(b.desk.MoveInteraction(b.ctx, bobs, last[0].ID, into))); len(got["conversation"]) != 1 {
+		if got := fieldsOf(second(b.desk.Interactions().Move(b.ctx, bobs, last[0].ID, into))); len(got["conversation"]) != 1 {
 			t.Errorf("into %d: %v", into, got)
 		}
 	}
 	for _, ids := range [][3]int64{{999, last[0].ID, bobs}, {bobs, last[0].ID, 999}, {bobs, 999, 998}} {
-		if _, err := b.desk.MoveInteraction(b.ctx, ids[0], ids[1], ids[2]); !errors.Is(err, helpdesk.ErrNotFound) {
+		if _, err := b.desk.Interactions().Move(b.ctx, ids[0], ids[1], ids[2]); !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%v: %v", ids, err)
 		}
 	}
@@ -307,10 +307,10 @@ func TestMoveBetweenMailboxes(t *testing.T) {
 	b := newBundle(t)
 	id, said := b.talk()
 	token := begin(b, said[3].ID).ReplyTo
-	sales := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
+	sales := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Sales")}))(t)
 	target := b.begin("Windows", helpdesk.StatusPosted, storage.Opt[int64]{})
-	must(b.desk.UpdateConversation(b.ctx, target, helpdesk.ConversationUpdate{Subject: "Windows", MailboxID: storage.Some(sales.ID)}))(t)
-	must(b.desk.MoveInteraction(b.ctx, id, said[3].ID, target))(t)
+	must(b.desk.Conversations().Update(b.ctx, target, helpdesk.ConversationUpdate{Subject: storage.Some("Windows"), MailboxID: storage.Some(sales.ID)}))(t)
+	must(b.desk.Interactions().Move(b.ctx, id, said[3].ID, target))(t)
 	for name, mail := range map[string]ledger.Incoming{
 		"reference": {Message: message.Message{MessageID: "b1", From: []mailaddr.Address{bob}, InReplyTo: []string{said[3].MessageID}, Text: "1"}},
 		"token":     {Message: message.Message{MessageID: "b2", From: []mailaddr.Address{ada}, To: []mailaddr.Address{{Email: token}}, InReplyTo: []string{said[3].MessageID}, Text: "2"}},
@@ -328,37 +328,37 @@ func TestRethread(t *testing.T) {
 	b := newBundle(t)
 	late := b.receive(ledger.Incoming{Message: message.Message{MessageID: "2@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "Still."}})
 	first := b.receive(opening())
-	moved := must(b.desk.Rethread(b.ctx, late.ConversationID, late.InteractionID))(t)
+	moved := must(b.desk.Interactions().Rethread(b.ctx, late.ConversationID, late.InteractionID))(t)
 	want := helpdesk.Threading{Rule: helpdesk.RuleReferences, Matched: "1@example.com", References: 1, Known: 1}
 	if diff := cmp.Diff(want, moved.Threading); diff != "" || moved.ConversationID != first.ConversationID {
 		t.Errorf("in %d: %s", moved.ConversationID, diff)
 	}
-	if _, err := b.desk.Conversation(b.ctx, late.ConversationID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Conversations().Get(b.ctx, late.ConversationID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the conversation of the late mail alone: %v", err)
 	}
 	// It is where it belongs, and stays.
-	again := must(b.desk.Rethread(b.ctx, first.ConversationID, late.InteractionID))(t)
+	again := must(b.desk.Interactions().Rethread(b.ctx, first.ConversationID, late.InteractionID))(t)
 	if diff := cmp.Diff(moved, again); diff != "" {
 		t.Error(diff)
 	}
 	// The first one stays where it began; unrelated ones become new.
-	must(b.desk.Rethread(b.ctx, first.ConversationID, first.InteractionID))(t)
+	must(b.desk.Interactions().Rethread(b.ctx, first.ConversationID, first.InteractionID))(t)
 	stranger := b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, InReplyTo: []string{"1@example.com"}, Subject: "Hm", Text: "Me too."}})
-	must(b.desk.MoveInteraction(b.ctx, stranger.ConversationID, stranger.InteractionID, first.ConversationID))(t)
-	put := must(b.desk.Rethread(b.ctx, first.ConversationID, stranger.InteractionID))(t)
+	must(b.desk.Interactions().Move(b.ctx, stranger.ConversationID, stranger.InteractionID, first.ConversationID))(t)
+	put := must(b.desk.Interactions().Rethread(b.ctx, first.ConversationID, stranger.InteractionID))(t)
 	if put.ConversationID != first.ConversationID || put.Threading.Rule != helpdesk.RuleNew {
 		t.Errorf("of who takes part by the move: %+v", put) // the agent's decision made him take part
 	}
-	note := must(b.desk.CreateInteraction(b.ctx, first.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))(t)
-	if _, err := b.desk.Rethread(b.ctx, first.ConversationID, note.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	note := must(b.desk.Interactions().Create(b.ctx, first.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "x"}))(t)
+	if _, err := b.desk.Interactions().Rethread(b.ctx, first.ConversationID, note.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("of a note: %v", err)
 	}
-	if _, err := b.desk.Rethread(b.ctx, 999, late.InteractionID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Interactions().Rethread(b.ctx, 999, late.InteractionID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("of no conversation: %v", err)
 	}
 	unrelated := b.receive(ledger.Incoming{Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{bob}, Subject: "Else", Text: "Else."}})
-	must(b.desk.MoveInteraction(b.ctx, unrelated.ConversationID, unrelated.InteractionID, first.ConversationID))(t)
-	fresh := must(b.desk.Rethread(b.ctx, first.ConversationID, unrelated.InteractionID))(t)
+	must(b.desk.Interactions().Move(b.ctx, unrelated.ConversationID, unrelated.InteractionID, first.ConversationID))(t)
+	fresh := must(b.desk.Interactions().Rethread(b.ctx, first.ConversationID, unrelated.InteractionID))(t)
 	if c := b.conversation(fresh.ConversationID); c.Subject != "Else" || c.CustomerEmail != bob.Email || !fresh.IsStarter || fresh.ConversationID == first.ConversationID {
 		t.Errorf("what refers to nothing: %+v in %+v", fresh, c)
 	}
@@ -371,8 +371,8 @@ func TestRethreadByToken(t *testing.T) {
 	adas, bobs := b.pair()
 	token := begin(b, b.answer(adas, helpdesk.InteractionInput{}).ID).ReplyTo
 	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "e@example.net", From: []mailaddr.Address{{Email: "eve@example.net"}}, DeliveredTo: []mailaddr.Address{{Email: token}}, Text: "Hi."}})
-	must(b.desk.MoveInteraction(b.ctx, adas, row.InteractionID, bobs))(t)
-	if i := must(b.desk.Rethread(b.ctx, bobs, row.InteractionID))(t); i.ConversationID != adas || i.Threading.Rule != helpdesk.RuleToken {
+	must(b.desk.Interactions().Move(b.ctx, adas, row.InteractionID, bobs))(t)
+	if i := must(b.desk.Interactions().Rethread(b.ctx, bobs, row.InteractionID))(t); i.ConversationID != adas || i.Threading.Rule != helpdesk.RuleToken {
 		t.Errorf("in %d by %+v", i.ConversationID, i.Threading)
 	}
 }
@@ -382,25 +382,25 @@ func TestExplainConceals(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	hidden := b.receive(opening()).ConversationID
-	secret := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Secret")}))(t)
+	secret := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Secret")}))(t)
 	row := b.receive(ledger.Incoming{Message: message.Message{MessageID: "3@example.com", From: []mailaddr.Address{bob}, InReplyTo: []string{"1@example.com"}, Text: "Me too."}})
 	more := b.receive(ledger.Incoming{Message: message.Message{MessageID: "4@example.com", From: []mailaddr.Address{ada}, InReplyTo: []string{"1@example.com"}, Text: "More."}})
-	must(b.desk.UpdateConversation(b.ctx, hidden, helpdesk.ConversationUpdate{Subject: "x", MailboxID: storage.Some(secret.ID)}))(t)
-	must(b.desk.MoveInteraction(b.ctx, hidden, more.InteractionID, row.ConversationID))(t)
+	must(b.desk.Conversations().Update(b.ctx, hidden, helpdesk.ConversationUpdate{Subject: storage.Some("x"), MailboxID: storage.Some(secret.ID)}))(t)
+	must(b.desk.Interactions().Move(b.ctx, hidden, more.InteractionID, row.ConversationID))(t)
 
 	limited := b.member(identity.RoleAgent)
-	members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items
+	members := must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t).Items
 	at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == limited.UserID() })
-	must(b.desk.UpdateMember(b.ctx, members[at].ID, identity.MembershipUpdate{RoleIDs: members[at].RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
+	must(b.desk.Members().Update(b.ctx, members[at].ID, identity.MembershipUpdate{RoleIDs: members[at].RoleIDs, MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
 	limited = must(b.svc.Desk(b.ctx, b.svc.As(limited.UserID()), b.account.ID))(t)
 
-	if e := must(b.desk.ExplainThreading(b.ctx, row.ConversationID, row.InteractionID))(t); len(e.Filed.Refused) != 1 || e.Filed.Refused[0].ConversationID != hidden {
+	if e := must(b.desk.Interactions().ExplainThreading(b.ctx, row.ConversationID, row.InteractionID))(t); len(e.Filed.Refused) != 1 || e.Filed.Refused[0].ConversationID != hidden {
 		t.Fatalf("to the owner: %+v", e)
 	}
-	e := must(limited.ExplainThreading(b.ctx, row.ConversationID, row.InteractionID))(t)
-	moved := must(limited.ExplainThreading(b.ctx, row.ConversationID, more.InteractionID))(t)
-	list := must(limited.Interactions(b.ctx, row.ConversationID, storage.PageRequest{}))(t).Items
-	one := must(limited.Interaction(b.ctx, row.ConversationID, row.InteractionID))(t)
+	e := must(limited.Interactions().ExplainThreading(b.ctx, row.ConversationID, row.InteractionID))(t)
+	moved := must(limited.Interactions().ExplainThreading(b.ctx, row.ConversationID, more.InteractionID))(t)
+	list := must(limited.Interactions().List(b.ctx, row.ConversationID, storage.PageRequest{}))(t).Items
+	one := must(limited.Interactions().Get(b.ctx, row.ConversationID, row.InteractionID))(t)
 	if len(e.Filed.Refused)+len(one.Threading.Refused)+len(list[0].Threading.Refused) != 0 || strings.Contains(strings.Join(e.Words, " "), "refused") {
 		t.Errorf("told of a conversation out of reach: %+v, %+v, %+v", e, one.Threading, list[0].Threading)
 	}
@@ -410,7 +410,7 @@ func TestExplainConceals(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := limited.ExplainThreading(b.ctx, hidden, 1); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := limited.Interactions().ExplainThreading(b.ctx, hidden, 1); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("of what is out of reach: %v", err)
 	}
 }
@@ -441,12 +441,12 @@ func TestExplainWords(t *testing.T) {
 			"It was sent automatically (RFC 3834): nobody waits for an answer, and it reopens nothing.",
 		}},
 	} {
-		if diff := cmp.Diff(tt.want, must(b.desk.ExplainThreading(b.ctx, tt.conversation, tt.interaction))(t).Words); diff != "" {
+		if diff := cmp.Diff(tt.want, must(b.desk.Interactions().ExplainThreading(b.ctx, tt.conversation, tt.interaction))(t).Words); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	must(b.desk.MergeConversation(b.ctx, row.ConversationID, id))(t)
-	e := must(b.desk.ExplainThreading(b.ctx, id, row.InteractionID))(t)
+	must(b.desk.Conversations().Merge(b.ctx, row.ConversationID, id))(t)
+	e := must(b.desk.Interactions().ExplainThreading(b.ctx, id, row.InteractionID))(t)
 	if last := e.Words[len(e.Words)-1]; e.Rule != helpdesk.RuleMerge ||
 		last != "It came with all of its conversation from conversation 2 into conversation 1 by user 1 on 1 November 2026 at 12:04 UTC." {
 		t.Errorf("after the merge: %s, %q", e.Rule, last)
@@ -477,8 +477,8 @@ func TestStartersWhenClocksDiffer(t *testing.T) {
 			b.clock.Add(time.Hour)
 			b.answer(id, helpdesk.InteractionInput{Body: "Done?"})
 			said := b.interactions(id)
-			apart := must(b.desk.SplitConversation(b.ctx, id, helpdesk.SplitInput{InteractionIDs: interactionIDs(said[1:2])}))(t)
-			must(b.desk.MoveInteraction(b.ctx, id, said[2].ID, apart.ID))(t)
+			apart := must(b.desk.Conversations().Split(b.ctx, id, helpdesk.SplitInput{InteractionIDs: interactionIDs(said[1:2])}))(t)
+			must(b.desk.Interactions().Move(b.ctx, id, said[2].ID, apart.ID))(t)
 			var got []bool
 			for _, i := range slices.Concat(said, b.interactions(id), b.interactions(apart.ID)) {
 				got = append(got, i.IsStarter)

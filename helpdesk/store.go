@@ -24,6 +24,15 @@ type Scope struct {
 	// old, but with all that was committed in the account through the same Store. It has no effect in transactions. Stores
 	// without replicas ignore it.
 	MayLag bool
+	// Alone has an InTx wait for the account's running transactions to end, and later ones wait for it. It is for deleting rows
+	// that many others refer to. Stores with a single writer ignore it.
+	Alone bool
+}
+
+// alone returns the scope with Alone set.
+func (s Scope) alone() Scope {
+	s.Alone = true
+	return s
 }
 
 // Store keeps the help desk's data. It stores and finds rows; all rules are in the service. Packages bunstore and memstore
@@ -50,11 +59,12 @@ type Store interface {
 
 // Codes of the Conflict faults that a store returns for uniqueness violations.
 const (
-	UniqueMailboxEmail  = "mailbox_email"  // (account, mailbox EmailKey) when not empty
-	UniqueMailboxLocal  = "mailbox_local"  // InternalLocal, over all accounts
-	UniqueCustomerEmail = "customer_email" // (account, customer email Key)
-	UniquePGPKey        = "pgp_key"        // (account, CustomerEmailID, Fingerprint)
-	UniqueTag           = "tag"            // (account, tag Key)
+	UniqueMailboxEmail     = "mailbox_email"     // (account, mailbox EmailKey) when not empty
+	UniqueMailboxLocal     = "mailbox_local"     // InternalLocal, over all accounts
+	UniqueCustomerEmail    = "customer_email"    // (account, customer email Key)
+	UniqueCustomerExternal = "customer_external" // (account, customer ExternalID) when not empty
+	UniquePGPKey           = "pgp_key"           // (account, CustomerEmailID, Fingerprint)
+	UniqueTag              = "tag"               // (account, tag Key)
 )
 
 // Directory finds data that is needed before an account is known.
@@ -63,6 +73,7 @@ type Directory interface {
 	identity.SignOnDirectory
 	identity.PasskeyDirectory
 	subscription.WebhookDirectory
+	storage.RecordFinder // of the plain nouns
 	// TokenByHash finds an access token by the hash of its secret, and whether its user is disabled.
 	TokenByHash(ctx context.Context, hash []byte) (identity.AccessToken, error)
 	// User finds a user by id.
@@ -84,91 +95,53 @@ type Directory interface {
 // Reader reads within a scope.
 type Reader interface {
 	Finder
+	storage.RecordReader // of the plain nouns
 	// Attachments lists the attachments of the interactions that the filter names, and no others.
 	Attachments() storage.RowReader[Attachment, AttachmentFilter]
-	// BlockedSenders lists by id.
-	BlockedSenders() storage.RowReader[BlockedSender, BlockedSenderFilter]
 	// Conversations lists in the order that the filter names. A position's key is Conversation.SortKey.
 	Conversations() storage.RowReader[Conversation, ConversationOrder]
 	// Deliveries lists the deliveries of the interactions that the filter names, and no others.
 	Deliveries() storage.RowReader[sending.Delivery, sending.DeliveryFilter]
-	Domains() storage.RowReader[sending.Domain, storage.NoFilter]
-	// Erasures lists by id.
-	Erasures() storage.RowReader[Erasure, ErasureFilter]
 	// Interactions lists the interactions of one conversation, by SortKey and id.
 	Interactions() storage.RowReader[Interaction, InteractionFilter]
-	Invitations() storage.RowReader[identity.Invitation, storage.NoFilter]
-	JoinRules() storage.RowReader[identity.JoinRule, storage.NoFilter]
 	Mailboxes() storage.RowReader[Mailbox, storage.NoFilter]
-	// MemberMails lists the mails of the user that the filter names, and no others.
-	MemberMails() storage.RowReader[MemberMail, MemberMailFilter]
 	Memberships() storage.RowReader[identity.Membership, storage.NoFilter]
 	// Notifications lists the notifications of the user that the filter names, and no others. A notification about a
 	// conversation has that conversation's mailbox; others have their own.
 	Notifications() storage.RowReader[Notification, NotificationFilter]
-	// PGPKeys lists the keys of the addresses that the filter names, and no others.
-	PGPKeys() storage.RowReader[PGPKey, PGPKeyFilter]
-	PortalKeys() storage.RowReader[PortalKey, storage.NoFilter]
-	// PushDevices lists the devices of the users that the filter names, and no others.
-	PushDevices() storage.RowReader[PushDevice, PushDeviceFilter]
-	// ReplyFiles lists the files of the saved replies that the filter names, and no others.
-	ReplyFiles() storage.RowReader[ReplyFile, ReplyFileFilter]
-	Roles() storage.RowReader[identity.Role, storage.NoFilter]
-	// SavedReplies lists the saved replies of the users that the filter names, and no others.
-	SavedReplies() storage.RowReader[SavedReply, SavedReplyFilter]
-	// Signatures lists the signatures of the users that the filter names, and no others.
-	Signatures() storage.RowReader[Signature, SignatureFilter]
-	Suppressions() storage.RowReader[sending.Suppression, storage.NoFilter]
-	Tags() storage.RowReader[Tag, storage.NoFilter]
-	Teams() storage.RowReader[Team, storage.NoFilter]
-	Views() storage.RowReader[View, storage.NoFilter]
 	// WebhookDeliveries lists the deliveries of the webhook that the filter names, and no others. It omits those of events in
 	// mailboxes outside the scope, but not those of events without a mailbox.
 	WebhookDeliveries() storage.RowReader[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]
-	Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter]
+}
+
+// rowsOf returns what a reader returns for each noun, by the name of the method.
+func rowsOf(r Reader) map[string]any {
+	return map[string]any{
+		"Attachments": r.Attachments(), "Conversations": r.Conversations(), "Deliveries": r.Deliveries(),
+		"Interactions": r.Interactions(),
+		"Mailboxes":    r.Mailboxes(), "Memberships": r.Memberships(), "Notifications": r.Notifications(),
+		"WebhookDeliveries": r.WebhookDeliveries(),
+	}
 }
 
 // Rows accesses the rows of a scope in a transaction. [Nouns] returns their declarations.
 type Rows interface {
+	storage.RecordWriter // of the plain nouns
 	Attachments() storage.Rows[Attachment, AttachmentFilter]
-	BlockedSenders() storage.Rows[BlockedSender, BlockedSenderFilter]
 	// Conversations: Delete works like DeleteConversations for one existing conversation.
 	Conversations() storage.Rows[Conversation, ConversationOrder]
 	Deliveries() storage.Rows[sending.Delivery, sending.DeliveryFilter]
-	Domains() storage.Rows[sending.Domain, storage.NoFilter]
-	Erasures() storage.Rows[Erasure, ErasureFilter]
 	// Interactions: Delete also removes attachments and deliveries. The ledger row becomes a tombstone as in
 	// DeleteConversations. If both need a lock, lock the conversation first.
 	Interactions() storage.Rows[Interaction, InteractionFilter]
-	Invitations() storage.Rows[identity.Invitation, storage.NoFilter]
-	JoinRules() storage.Rows[identity.JoinRule, storage.NoFilter]
 	// Mailboxes: Delete also removes the ledger and cursors. A mailbox that has conversations is a Conflict fault. Knowledge
 	// base sites that refer to the mailbox lose the reference.
 	Mailboxes() storage.Rows[Mailbox, storage.NoFilter]
-	MemberMails() storage.Rows[MemberMail, MemberMailFilter]
 	Memberships() storage.Rows[identity.Membership, storage.NoFilter]
 	// Notifications are removed with their conversations, and follow them through merges.
 	Notifications() storage.Rows[Notification, NotificationFilter]
-	// PGPKeys are removed with their addresses.
-	PGPKeys() storage.Rows[PGPKey, PGPKeyFilter]
-	PortalKeys() storage.Rows[PortalKey, storage.NoFilter]
-	PushDevices() storage.Rows[PushDevice, PushDeviceFilter]
-	// ReplyFiles are removed with their saved replies.
-	ReplyFiles() storage.Rows[ReplyFile, ReplyFileFilter]
-	// Roles: Delete of a role that a membership has is a Conflict fault.
-	Roles() storage.Rows[identity.Role, storage.NoFilter]
-	SavedReplies() storage.Rows[SavedReply, SavedReplyFilter]
-	Signatures() storage.Rows[Signature, SignatureFilter]
-	Suppressions() storage.Rows[sending.Suppression, storage.NoFilter]
-	// Tags: Delete also removes the tag from conversations.
-	Tags() storage.Rows[Tag, storage.NoFilter]
-	// Teams: Delete leaves the team's id in conversations.
-	Teams() storage.Rows[Team, storage.NoFilter]
-	Views() storage.Rows[View, storage.NoFilter]
 	// WebhookDeliveries: the store does not check that the events or their mailboxes exist.
 	WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, subscription.WebhookDeliveryFilter]
-	// Webhooks: Delete removes a webhook with its deliveries.
-	Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter]
 }
 
 // Finder offers queries that go beyond one noun's rows or their ids.
@@ -180,10 +153,10 @@ type Finder interface {
 	InteractionReader
 	AttachmentReader
 	ledger.Reader
-	PGPKeyReader
 	MarksReader
+	FieldReader
 	MergeReader
-	sending.SuppressionReader
+	SearchReader
 	TrafficReader
 	subscription.EventReader
 	CorrespondenceReader
@@ -193,8 +166,7 @@ type Finder interface {
 	MailFlowReader
 	NotificationReader
 	AuditReader
-	BuriedJobReader
-	subscription.WebhookReader
+	FailedJobReader
 	TransferReader
 }
 
@@ -206,6 +178,8 @@ type CustomerReader interface {
 	CustomersByID(ctx context.Context, ids []int64) ([]Customer, error)
 	// CustomerByEmail finds a customer by the Key of one of its emails.
 	CustomerByEmail(ctx context.Context, key string) (Customer, error)
+	// EmailsByKey lists, by id, the addresses of customers with the given Keys.
+	EmailsByKey(ctx context.Context, keys []string) ([]CustomerEmail, error)
 	// CustomerStats counts the conversations of a customer within the scope.
 	CustomerStats(ctx context.Context, id int64) (CustomerStats, error)
 	// CustomerBeyond reports whether the customer has conversations outside the scope, or messages in other customers'
@@ -258,6 +232,7 @@ type Tx interface {
 	InteractionWriter
 	ledger.Writer
 	TagWriter
+	FieldWriter
 	UnreadWriter
 	PresenceWriter
 	NotificationWriter
@@ -268,13 +243,14 @@ type Tx interface {
 	SearchIndex
 	CustomerMover
 	SeenWriter
-	PortalKeyWriter
 	storage.AuditWriter
-	BuriedJobWriter
+	FailedJobWriter
 	subscription.WebhookWriter
 	subscription.WebhookQueue
 	RetentionWriter
 	TransferWriter
+	// Whole returns the transaction as a Reader of all mailboxes of the account.
+	Whole() Reader
 }
 
 // RetentionWriter removes old rows. Each method removes at most n rows, oldest first, and returns the number removed.
@@ -322,6 +298,9 @@ type ConversationWriter interface {
 	// InteractionID, ConversationID, RawKey and Head but keep their Identity, so that the messages are not imported again.
 	// RefersTo of other conversations is cleared. Absent ids are ignored.
 	DeleteConversations(ctx context.Context, ids []int64) error
+	// ForgetNotes deletes the notes about conversations, see [storage.Note], which DeleteConversations does too. Absent ids are
+	// ignored. A store that keeps no notes does nothing.
+	ForgetNotes(ctx context.Context, conversationIDs []int64) error
 	// AddParticipants adds address keys as participants; known ones are ignored.
 	AddParticipants(ctx context.Context, conversationID int64, keys []string) error
 	// RemoveParticipants removes address keys from a conversation's participants; unknown ones are ignored.
@@ -349,15 +328,25 @@ type SystemTx interface {
 	identity.PasskeyWriter
 }
 
-// PGPKeyReader reads the keys of customers' addresses.
-type PGPKeyReader interface {
-	// PGPKeysByAddress lists, by id, the keys of the customers' addresses with the given EmailKeys.
-	PGPKeysByAddress(ctx context.Context, keys []string) ([]KeyOfAddress, error)
-}
-
 // RowLocks reads rows for update: it locks them until the transaction ends.
 type RowLocks interface {
 	CustomerForUpdate(ctx context.Context, id int64) (Customer, error)
+}
+
+// SearchReader reads what a search shows.
+type SearchReader interface {
+	// KnownTerms returns those of some terms that any conversation of the account has, sorted, whatever its mailbox.
+	KnownTerms(ctx context.Context, terms []string) ([]string, error)
+	// PassagesByID returns the last n interactions of each conversation that are no drafts, the last one of a conversation first.
+	PassagesByID(ctx context.Context, conversationIDs []int64, n int) ([]Passage, error)
+}
+
+// Passage is the beginning of an interaction of a conversation.
+type Passage struct {
+	ConversationID int64
+	InteractionID  int64
+	Subject        string
+	Body           string // HTML; at most MaxSearchText characters of it
 }
 
 // SearchIndex keeps the search terms of customers and conversations, see [SearchTerm]. The service makes the terms; the
@@ -447,12 +436,6 @@ type SeenWriter interface {
 	// MarkSeen sets SeenAt of the given user interactions that have none, changes nothing else, and returns their IDs in order.
 	// Others are ignored.
 	MarkSeen(ctx context.Context, ids []int64, at time.Time) ([]int64, error)
-}
-
-// PortalKeyWriter changes the keys of portal tokens.
-type PortalKeyWriter interface {
-	// TouchPortalKey sets LastUsedAt.
-	TouchPortalKey(ctx context.Context, id int64, at time.Time) error
 }
 
 // AuditReader reads the audit log.

@@ -35,9 +35,9 @@ func (o *Outgoing) SystemMail(ctx context.Context, job storage.ClaimedJob, links
 	case JobCredentialMail:
 		return o.svc.credentialMail(ctx, job, links) // likewise
 	case JobTellMail:
-		out, err = o.svc.tellMail(ctx, r, job, links)
+		out, err = o.svc.notificationMail(ctx, r, job, links)
 	default:
-		return sending.SystemMail{}, fault.New(fault.Internal, "No system mail belongs to this kind of job.")
+		return sending.SystemMail{}, fault.New(fault.Internal, "This kind of job sends no system mail.")
 	}
 	if err != nil {
 		return sending.SystemMail{}, err
@@ -61,7 +61,7 @@ func (s *Service) relayOf(ctx context.Context, r Reader, email string) (*sending
 	return nil, err
 }
 
-// ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see [Desk.TaggedAddress].
+// ReportSystemMail records the outcome of an attempt where it matters beyond retrying: see [Mailboxes.TaggedAddress].
 func (o *Outgoing) ReportSystemMail(ctx context.Context, job storage.ClaimedJob, sent sending.SystemMail, out Outcome) error {
 	begin, err := o.desk(job.AccountID).Write(transmit)
 	if err != nil || job.Kind != JobProbe || out.State == sending.Sent {

@@ -26,6 +26,27 @@ type Tag struct {
 	UpdatedAt time.Time
 }
 
+func tagNoun() storage.Declared[Tag, storage.NoFilter] {
+	return storage.Declared[Tag, storage.NoFilter]{
+		Noun: storage.Noun[Tag]{
+			Name: "tag",
+			ID:   func(t *Tag) *int64 { return &t.ID },
+			Unique: []storage.Unique[Tag]{
+				{Code: UniqueTag, Index: "key", Fields: func(t *Tag) []any { return []any{&t.Key} }},
+			},
+		},
+		Key: "tag", Plural: "tags",
+		Columns: []storage.Column[Tag]{
+			{Name: "name", Field: func(t *Tag) any { return &t.Name }},
+			{Name: "name_key", Field: func(t *Tag) any { return &t.Key }},
+			{Name: "color", Field: func(t *Tag) any { return &t.Color }},
+			{Name: "created_at", Field: func(t *Tag) any { return &t.CreatedAt }},
+			{Name: "updated_at", Field: func(t *Tag) any { return &t.UpdatedAt }},
+		},
+		Parts: []storage.Part{{Table: "hw_conversation_tags", Of: "tag_id", Key: "conversation_id"}},
+	}
+}
+
 // TagInput creates or changes a tag.
 type TagInput struct {
 	Name string // required, at most 100 characters
@@ -68,27 +89,33 @@ func (t *Tag) apply(in TagInput) error {
 	return problems.Err()
 }
 
-// Tag returns a tag. It needs tags.view.
-func (d *Desk) Tag(ctx context.Context, id int64) (Tag, error) {
+// Tags are the labels for conversations.
+type Tags struct{ *desk }
+
+// Tags returns the handle of tags.
+func (d *Desk) Tags() Tags { return Tags{&d.desk} }
+
+// Get returns a tag. It needs tags.view.
+func (d Tags) Get(ctx context.Context, id int64) (Tag, error) {
 	r, err := d.guard.Read(identity.TagsView)
 	if err != nil {
 		return Tag{}, err
 	}
-	return r.Tags().Get(ctx, id)
+	return tagNoun().Reader(r).Get(ctx, id)
 }
 
-// Tags lists the account's tags, oldest first. It needs tags.view.
-func (d *Desk) Tags(ctx context.Context, req storage.PageRequest) (storage.Page[Tag], error) {
+// List lists the account's tags, oldest first. It needs tags.view.
+func (d Tags) List(ctx context.Context, req storage.PageRequest) (storage.Page[Tag], error) {
 	r, err := d.guard.Read(identity.TagsView)
 	if err != nil {
 		return storage.Page[Tag]{}, err
 	}
 	return storage.List(req, false, func(t Tag) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]Tag, error) { return r.Tags().List(ctx, storage.NoFilter{}, seek) })
+		func(seek storage.Seek) ([]Tag, error) { return tagNoun().Reader(r).List(ctx, storage.NoFilter{}, seek) })
 }
 
-// CreateTag creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an Invalid fault on tag.
-func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
+// Create creates a tag. It needs tags.create. A name that another tag has, ignoring case, is an Invalid fault on tag.
+func (d Tags) Create(ctx context.Context, in TagInput) (Tag, error) {
 	begin, err := d.guard.Write(identity.TagsCreate)
 	if err != nil {
 		return Tag{}, err
@@ -99,7 +126,7 @@ func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 		return Tag{}, err
 	}
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Tags().Insert(ctx, &t); err != nil {
+		if err := tagNoun().Rows(tx).Insert(ctx, &t); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.created", t.ID, 0)
@@ -107,8 +134,8 @@ func (d *Desk) CreateTag(ctx context.Context, in TagInput) (Tag, error) {
 	return t, takenField(err, UniqueTag, "tag")
 }
 
-// UpdateTag changes a tag. It needs tags.update.
-func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error) {
+// Update changes a tag. It needs tags.update.
+func (d Tags) Update(ctx context.Context, id int64, in TagInput) (Tag, error) {
 	begin, err := d.guard.Write(identity.TagsUpdate)
 	if err != nil {
 		return Tag{}, err
@@ -118,14 +145,14 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 	}
 	var t Tag
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		if t, err = tx.Tags().Lock(ctx, id); err != nil {
+		if t, err = tagNoun().Rows(tx).Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := t.apply(in); err != nil {
 			return err
 		}
 		t.UpdatedAt = d.svc.now()
-		if err := tx.Tags().Update(ctx, &t); err != nil {
+		if err := tagNoun().Rows(tx).Update(ctx, &t); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.updated", t.ID, 0)
@@ -133,8 +160,8 @@ func (d *Desk) UpdateTag(ctx context.Context, id int64, in TagInput) (Tag, error
 	return t, takenField(err, UniqueTag, "tag")
 }
 
-// DeleteTag removes a tag, also from the conversations that have it. It needs tags.delete.
-func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
+// Delete removes a tag, also from the conversations that have it. It needs tags.delete.
+func (d Tags) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.TagsDelete)
 	if err != nil {
 		return err
@@ -142,12 +169,12 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 	if err := d.reachesAll(); err != nil {
 		return err
 	}
-	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tx.Tags().Trim(ctx, id, pieceRows) })
+	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) { return tagNoun().Rows(tx).Trim(ctx, id, pieceRows) })
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Tags().Delete(ctx, id); err != nil {
+		if err := tagNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "tag.deleted", id, 0)
@@ -156,7 +183,7 @@ func (d *Desk) DeleteTag(ctx context.Context, id int64) error {
 
 // worksOnConversations returns a permission for accessing conversations, preferably one that the member holds. A member who
 // may create a conversation but not list any sees the created one.
-func (d *Desk) worksOnConversations() identity.Permission {
+func (d *desk) worksOnConversations() identity.Permission {
 	for _, p := range []identity.Permission{identity.ConversationsCreate, identity.ConversationsUpdate} {
 		if d.guard.Allows(p) {
 			return p
@@ -167,24 +194,24 @@ func (d *Desk) worksOnConversations() identity.Permission {
 
 // SetTags replaces a conversation's tags and returns them. Like AddTags and RemoveTags, it needs conversations.update. An
 // absent tag is a NotFound fault; more than 100 tags are an Invalid fault.
-func (d *Desk) SetTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+func (d Conversations) SetTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(_, given []int64) []int64 { return given })
 }
 
 // AddTags adds tags to a conversation and returns all its tags; existing ones are ignored.
-func (d *Desk) AddTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+func (d Conversations) AddTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 { return slices.Concat(old, given) })
 }
 
 // RemoveTags removes tags from a conversation and returns the remaining ones; absent ones are ignored.
-func (d *Desk) RemoveTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
+func (d Conversations) RemoveTags(ctx context.Context, conversationID int64, tagIDs []int64) ([]Tag, error) {
 	return d.retag(ctx, conversationID, tagIDs, func(old, given []int64) []int64 {
 		return slices.DeleteFunc(slices.Clone(old), func(id int64) bool { return slices.Contains(given, id) })
 	})
 }
 
 // retag sets a conversation's tags to the result of change.
-func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
+func (d *desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
 	begin, err := d.guard.Write(identity.ConversationsUpdate)
 	if err != nil {
 		return nil, err
@@ -194,38 +221,45 @@ func (d *Desk) retag(ctx context.Context, conversationID int64, tagIDs []int64, 
 	}
 	var tags []Tag
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		c, err := tx.Conversations().Lock(ctx, conversationID)
-		if err != nil {
-			return err
-		}
-		if err := checkTags(ctx, tx.Reader(), tagIDs); err != nil {
-			return err
-		}
-		old, err := tagsOf(ctx, tx.Reader(), c.ID)
-		if err != nil {
-			return err
-		}
-		ids := sortedSet(change(old, tagIDs))
-		if err := checkTagCount(ids); err != nil {
-			return err
-		}
-		if tags, err = tx.Tags().ByIDs(ctx, ids); err != nil {
-			return err
-		}
-		slices.SortFunc(tags, func(a, b Tag) int { return int(a.ID - b.ID) })
-		if slices.Equal(ids, old) {
-			return nil
-		}
-		if err := tx.SetTags(ctx, []int64{c.ID}, ids); err != nil {
-			return err
-		}
-		c.UpdatedAt = d.svc.now()
-		if err := tx.Conversations().Update(ctx, &c); err != nil {
-			return err
-		}
-		return d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
+		tags, err = d.changeTags(ctx, tx, conversationID, tagIDs, change)
+		return err
 	})
 	return tags, err
+}
+
+// changeTags is retag in a transaction.
+func (d *desk) changeTags(ctx context.Context, tx Tx, conversationID int64, tagIDs []int64, change func(old, given []int64) []int64) ([]Tag, error) {
+	c, err := tx.Conversations().Lock(ctx, conversationID)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTags(ctx, tx.Reader(), tagIDs); err != nil {
+		return nil, err
+	}
+	old, err := tagsOf(ctx, tx, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := sortedSet(change(old, tagIDs))
+	if err := checkTagCount(ids); err != nil {
+		return nil, err
+	}
+	tags, err := tagNoun().Rows(tx).ByIDs(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(tags, func(a, b Tag) int { return int(a.ID - b.ID) })
+	if slices.Equal(ids, old) {
+		return tags, nil
+	}
+	if err := tx.SetTags(ctx, []int64{c.ID}, ids); err != nil {
+		return nil, err
+	}
+	c.UpdatedAt = d.svc.now()
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
+		return nil, err
+	}
+	return tags, d.emit(ctx, tx, "conversation.updated", c.ID, c.MailboxID)
 }
 
 func checkTagCount(ids []int64) error {
@@ -239,7 +273,7 @@ func checkTags(ctx context.Context, r Reader, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found, err := r.Tags().ByIDs(ctx, ids)
+	found, err := tagNoun().Reader(r).ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -252,7 +286,7 @@ func checkTags(ctx context.Context, r Reader, ids []int64) error {
 }
 
 // tagsOf returns the distinct ids of the tags of conversations, sorted.
-func tagsOf(ctx context.Context, r Reader, conversationIDs ...int64) ([]int64, error) {
+func tagsOf(ctx context.Context, r MarksReader, conversationIDs ...int64) ([]int64, error) {
 	found, err := r.Marks(ctx, MarksQuery{ConversationIDs: conversationIDs, Tags: true})
 	var ids []int64
 	for _, m := range found {

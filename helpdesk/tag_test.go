@@ -16,13 +16,13 @@ import (
 // tag makes a tag and returns its id.
 func (b *bundle) tag(name string) int64 {
 	b.t.Helper()
-	return must(b.desk.CreateTag(b.ctx, helpdesk.TagInput{Name: name}))(b.t).ID
+	return must(b.desk.Tags().Create(b.ctx, helpdesk.TagInput{Name: name}))(b.t).ID
 }
 
 // tagsOf are the names of a conversation's tags.
 func (b *bundle) tagsOf(conversationID int64) string {
 	b.t.Helper()
-	return names(must(b.desk.Marks(b.ctx, []int64{conversationID}))(b.t)[conversationID].Tags)
+	return names(must(b.desk.Conversations().Marks(b.ctx, []int64{conversationID}))(b.t)[conversationID].Tags)
 }
 
 func names(tags []helpdesk.Tag) string {
@@ -36,7 +36,7 @@ func names(tags []helpdesk.Tag) string {
 func TestTagColor(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	urgent := must(b.desk.CreateTag(b.ctx, helpdesk.TagInput{Name: " Urgent\n"}))(t)
+	urgent := must(b.desk.Tags().Create(b.ctx, helpdesk.TagInput{Name: " Urgent\n"}))(t)
 	if urgent.Name != "Urgent" || urgent.Color != "#b42318" {
 		t.Errorf("a new tag is %+v", urgent)
 	}
@@ -51,13 +51,13 @@ func TestTagColor(t *testing.T) {
 		{"given again", storage.Some("#000000"), "#000000"},
 		{"emptied", storage.Some(""), "#b42318"},
 	} {
-		got := must(b.desk.UpdateTag(b.ctx, urgent.ID, helpdesk.TagInput{Name: "urgent", Color: tt.color}))(t)
+		got := must(b.desk.Tags().Update(b.ctx, urgent.ID, helpdesk.TagInput{Name: "urgent", Color: tt.color}))(t)
 		if got.Color != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got.Color, tt.want)
 		}
 	}
 	for _, color := range []string{"red", "#fff", "#12345g", "#1234567", "123456"} {
-		_, err := b.desk.CreateTag(b.ctx, helpdesk.TagInput{Color: storage.Some(color)})
+		_, err := b.desk.Tags().Create(b.ctx, helpdesk.TagInput{Color: storage.Some(color)})
 		want := fault.Fields{"tag": {"is required"}, "color": {"must be a color such as #016770"}}
 		if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", color, diff)
@@ -71,15 +71,15 @@ func TestTagNameIsUnique(t *testing.T) {
 	b.tag("Straße")
 	other := b.tag("other")
 	taken := fault.Fields{"tag": {"is already taken"}}
-	_, err := b.desk.CreateTag(b.ctx, helpdesk.TagInput{Name: "STRASSE"})
+	_, err := b.desk.Tags().Create(b.ctx, helpdesk.TagInput{Name: "STRASSE"})
 	if diff := cmp.Diff(taken, fieldsOf(err)); diff != "" {
 		t.Error(diff)
 	}
-	_, err = b.desk.UpdateTag(b.ctx, other, helpdesk.TagInput{Name: "strasse"})
+	_, err = b.desk.Tags().Update(b.ctx, other, helpdesk.TagInput{Name: "strasse"})
 	if diff := cmp.Diff(taken, fieldsOf(err)); diff != "" {
 		t.Error(diff)
 	}
-	must(b.desk.UpdateTag(b.ctx, other, helpdesk.TagInput{Name: "OTHER"}))(t)
+	must(b.desk.Tags().Update(b.ctx, other, helpdesk.TagInput{Name: "OTHER"}))(t)
 }
 
 func TestTagsOfConversation(t *testing.T) {
@@ -92,27 +92,27 @@ func TestTagsOfConversation(t *testing.T) {
 		do   func() ([]helpdesk.Tag, error)
 		want string
 	}{
-		{"set", func() ([]helpdesk.Tag, error) { return b.desk.SetTags(b.ctx, id, []int64{y, x, y}) }, "x y"},
-		{"added", func() ([]helpdesk.Tag, error) { return b.desk.AddTags(b.ctx, id, []int64{z, x}) }, "x y z"},
-		{"removed", func() ([]helpdesk.Tag, error) { return b.desk.RemoveTags(b.ctx, id, []int64{y}) }, "x z"},
-		{"removed again", func() ([]helpdesk.Tag, error) { return b.desk.RemoveTags(b.ctx, id, []int64{y}) }, "x z"},
-		{"replaced", func() ([]helpdesk.Tag, error) { return b.desk.SetTags(b.ctx, id, []int64{y}) }, "y"},
-		{"none", func() ([]helpdesk.Tag, error) { return b.desk.SetTags(b.ctx, id, nil) }, ""},
+		{"set", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().SetTags(b.ctx, id, []int64{y, x, y}) }, "x y"},
+		{"added", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().AddTags(b.ctx, id, []int64{z, x}) }, "x y z"},
+		{"removed", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().RemoveTags(b.ctx, id, []int64{y}) }, "x z"},
+		{"removed again", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().RemoveTags(b.ctx, id, []int64{y}) }, "x z"},
+		{"replaced", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().SetTags(b.ctx, id, []int64{y}) }, "y"},
+		{"none", func() ([]helpdesk.Tag, error) { return b.desk.Conversations().SetTags(b.ctx, id, nil) }, ""},
 	} {
 		if got := names(must(tt.do())(t)); got != tt.want || b.tagsOf(id) != tt.want {
 			t.Errorf("%s: %q, then %q; want %q", tt.name, got, b.tagsOf(id), tt.want)
 		}
 	}
-	must(b.desk.SetTags(b.ctx, id, []int64{x, z}))(t)
+	must(b.desk.Conversations().SetTags(b.ctx, id, []int64{x, z}))(t)
 	for name, err := range map[string]error{
-		"absent": second(b.desk.AddTags(b.ctx, id, []int64{x, 999})), "removing an absent one": second(b.desk.RemoveTags(b.ctx, id, []int64{999})),
-		"absent conversation": second(b.desk.SetTags(b.ctx, 999, []int64{x})),
+		"absent": second(b.desk.Conversations().AddTags(b.ctx, id, []int64{x, 999})), "removing an absent one": second(b.desk.Conversations().RemoveTags(b.ctx, id, []int64{999})),
+		"absent conversation": second(b.desk.Conversations().SetTags(b.ctx, 999, []int64{x})),
 	} {
 		if !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := b.desk.DeleteTag(b.ctx, x); err != nil || b.tagsOf(id) != "z" {
+	if err := b.desk.Tags().Delete(b.ctx, x); err != nil || b.tagsOf(id) != "z" {
 		t.Errorf("after a tag was deleted the conversation has %q (%v)", b.tagsOf(id), err)
 	}
 }
@@ -125,10 +125,10 @@ func TestTooManyTags(t *testing.T) {
 	for n := range helpdesk.MaxTags + 1 {
 		all = append(all, b.tag(fmt.Sprint("tag ", n)))
 	}
-	must(b.desk.SetTags(b.ctx, id, all[1:]))(t)
+	must(b.desk.Conversations().SetTags(b.ctx, id, all[1:]))(t)
 	want := fault.Fields{"tags": {"has more than 100 ids"}}
 	for name, err := range map[string]error{
-		"given": second(b.desk.SetTags(b.ctx, id, all)), "in all": second(b.desk.AddTags(b.ctx, id, all[:1])),
+		"given": second(b.desk.Conversations().SetTags(b.ctx, id, all)), "in all": second(b.desk.Conversations().AddTags(b.ctx, id, all[:1])),
 	} {
 		if diff := cmp.Diff(want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

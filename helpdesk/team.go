@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/assign"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -19,8 +20,11 @@ type Team struct {
 	Name      string
 	Key       string  // case-folded Name; unique in the account
 	MemberIDs []int64 // ids of users, sorted
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	// Assignment is how the team hands out its conversations, see [Jobs.HandOut].
+	Assignment assign.Policy
+	TurnIDs    []int64 // members in the order of their last turns, the latest last; only the service changes it
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
 }
 
 // UniqueTeam is the code of a store's Conflict fault for a duplicate (account, Key).
@@ -36,18 +40,65 @@ const (
 // TeamInput creates or changes a team.
 type TeamInput struct {
 	Name string // required, at most 100 characters
-	// MemberIDs replace the members, by user id, at most 500; absent leaves them unchanged. [Desk.AddTeamMembers] and
-	// [Desk.RemoveTeamMembers] change single members.
-	MemberIDs storage.Opt[[]int64]
+	// MemberIDs replace the members, by user id, at most 500; absent leaves them unchanged. [Teams.AddMembers] and
+	// [Teams.RemoveMembers] change single members.
+	MemberIDs  storage.Opt[[]int64]
+	Assignment AssignmentInput
+}
+
+// AssignmentInput changes how a team hands out its conversations. Absent fields are unchanged, or those of [assign.Default] in a new
+// team; null is the default.
+type AssignmentInput struct {
+	Strategy        storage.Opt[assign.Strategy]
+	Capacity        storage.Opt[int] // up to [assign.MaxCapacity]; null or 0: no limit
+	Who             storage.Opt[assign.Who]
+	WhenUnavailable storage.Opt[assign.WhenUnavailable]
+	ReturnAfter     storage.Opt[int] // hours, up to [assign.MaxReturnAfter]
+	Sticky          storage.Opt[bool]
+}
+
+// apply writes the input into a policy.
+func (in AssignmentInput) apply(p *assign.Policy) {
+	d := assign.Default()
+	set(&p.Strategy, in.Strategy, d.Strategy)
+	set(&p.Capacity, in.Capacity, d.Capacity)
+	set(&p.Who, in.Who, d.Who)
+	set(&p.WhenUnavailable, in.WhenUnavailable, d.WhenUnavailable)
+	set(&p.ReturnAfter, in.ReturnAfter, d.ReturnAfter)
+	set(&p.Sticky, in.Sticky, d.Sticky)
+}
+
+// set sets a field to what is given, or to a default if that is null.
+func set[T any](field *T, in storage.Opt[T], standard T) {
+	if in.IsSet() {
+		*field = in.Or(standard)
+	}
 }
 
 // teamNoun declares the rows of teams.
-func teamNoun() storage.Noun[Team] {
-	return storage.Noun[Team]{
-		Name: "team",
-		ID:   func(t *Team) *int64 { return &t.ID },
-		Unique: []storage.Unique[Team]{
-			{Code: UniqueTeam, Fields: func(t *Team) []any { return []any{&t.Key} }},
+func teamNoun() storage.Declared[Team, storage.NoFilter] {
+	return storage.Declared[Team, storage.NoFilter]{
+		Noun: storage.Noun[Team]{
+			Name: "team",
+			ID:   func(t *Team) *int64 { return &t.ID },
+			Unique: []storage.Unique[Team]{
+				{Code: UniqueTeam, Index: "key", Fields: func(t *Team) []any { return []any{&t.Key} }},
+			},
+		},
+		Key: "team", Plural: "teams",
+		Columns: []storage.Column[Team]{
+			{Name: "name", Field: func(t *Team) any { return &t.Name }},
+			{Name: "name_key", Field: func(t *Team) any { return &t.Key }},
+			{Name: "member_ids", Field: func(t *Team) any { return storage.IDs(&t.MemberIDs) }, Refers: "user", Loose: true},
+			{Name: "strategy", Field: func(t *Team) any { return (*string)(&t.Assignment.Strategy) }},
+			{Name: "capacity", Field: func(t *Team) any { return &t.Assignment.Capacity }},
+			{Name: "takers", Field: func(t *Team) any { return (*string)(&t.Assignment.Who) }},
+			{Name: "when_unavailable", Field: func(t *Team) any { return (*string)(&t.Assignment.WhenUnavailable) }},
+			{Name: "return_after", Field: func(t *Team) any { return &t.Assignment.ReturnAfter }},
+			{Name: "sticky", Field: func(t *Team) any { return &t.Assignment.Sticky }},
+			{Name: "turn_ids", Field: func(t *Team) any { return storage.IDs(&t.TurnIDs) }, Refers: "user", Loose: true},
+			{Name: "created_at", Field: func(t *Team) any { return &t.CreatedAt }},
+			{Name: "updated_at", Field: func(t *Team) any { return &t.UpdatedAt }},
 		},
 	}
 }
@@ -65,6 +116,9 @@ func (t *Team) apply(in TeamInput) error {
 	if in.MemberIDs.IsSet() {
 		t.MemberIDs = sortedSet(in.MemberIDs.Or(nil))
 	}
+	t.Assignment = t.Assignment.WithDefaults()
+	in.Assignment.apply(&t.Assignment)
+	t.Assignment.Check(&problems)
 	return problems.Err()
 }
 
@@ -89,38 +143,47 @@ func checkUsers(ctx context.Context, r Reader, ids []int64) error {
 	return nil
 }
 
-// Team returns a team. It needs memberships.view.
-func (d *Desk) Team(ctx context.Context, id int64) (Team, error) {
+// Teams are groups of members that conversations are assigned to.
+type Teams struct{ *desk }
+
+// Teams returns the handle of teams.
+func (d *Desk) Teams() Teams { return Teams{&d.desk} }
+
+// Get returns a team. It needs memberships.view.
+func (d Teams) Get(ctx context.Context, id int64) (Team, error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return Team{}, err
 	}
-	return r.Teams().Get(ctx, id)
+	return teamNoun().Reader(r).Get(ctx, id)
 }
 
-// Teams lists the account's teams, oldest first. It needs memberships.view.
-func (d *Desk) Teams(ctx context.Context, req storage.PageRequest) (storage.Page[Team], error) {
+// List lists the account's teams, oldest first. It needs memberships.view.
+func (d Teams) List(ctx context.Context, req storage.PageRequest) (storage.Page[Team], error) {
 	r, err := d.guard.Read(identity.MembershipsView)
 	if err != nil {
 		return storage.Page[Team]{}, err
 	}
 	return storage.List(req, false, func(t Team) storage.Position { return storage.Position{ID: t.ID} },
-		func(seek storage.Seek) ([]Team, error) { return r.Teams().List(ctx, storage.NoFilter{}, seek) })
+		func(seek storage.Seek) ([]Team, error) {
+			return teamNoun().Reader(r).List(ctx, storage.NoFilter{}, seek)
+		})
 }
 
-// TeamsByID returns the existing ones of the given teams, for showing assignments.
-func (d *Desk) TeamsByID(ctx context.Context, ids []int64) ([]Team, error) {
+// ByID returns the existing ones of the given teams, for showing assignments.
+func (d Teams) ByID(ctx context.Context, ids []int64) ([]Team, error) {
 	r, err := d.guard.Read(anyMember)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return r.Teams().ByIDs(ctx, ids)
+	return teamNoun().Reader(r).ByIDs(ctx, ids)
 }
 
-// CreateTeam creates a team. It needs memberships.update and all mailboxes. A name that another team has, ignoring case, is
-// an Invalid fault on name; a user who is not a member of the account is a NotFound fault; more than 200 teams are a
+// Create creates a team. It needs memberships.update and all mailboxes. A name that another team has, ignoring case, is
+// an Invalid fault on name; a user who is not a member of the account is a NotFound fault, an
+// assignment beyond its limits an Invalid one; more than 200 teams are a
 // Conflict fault.
-func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
+func (d Teams) Create(ctx context.Context, in TeamInput) (Team, error) {
 	begin, err := d.writesTeams()
 	if err != nil {
 		return Team{}, err
@@ -134,7 +197,7 @@ func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		some, err := tx.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxTeams})
+		some, err := teamNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: MaxTeams})
 		if err != nil {
 			return err
 		}
@@ -144,7 +207,10 @@ func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 		if err := checkUsers(ctx, tx.Reader(), t.MemberIDs); err != nil {
 			return err
 		}
-		if err := tx.Teams().Insert(ctx, &t); err != nil {
+		if err := teamNoun().Rows(tx).Insert(ctx, &t); err != nil {
+			return err
+		}
+		if err := d.svc.handOutSoon(ctx, tx, d.scope.AccountID, t); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "team.created", t.ID, 0)
@@ -153,7 +219,7 @@ func (d *Desk) CreateTeam(ctx context.Context, in TeamInput) (Team, error) {
 }
 
 // writesTeams checks the permission to change teams: memberships.update and all mailboxes.
-func (d *Desk) writesTeams() (func(context.Context, func(context.Context, Tx) error) error, error) {
+func (d *desk) writesTeams() (func(context.Context, func(context.Context, Tx) error) error, error) {
 	begin, err := d.guard.Write(identity.MembershipsUpdate)
 	if err != nil {
 		return nil, err
@@ -161,13 +227,13 @@ func (d *Desk) writesTeams() (func(context.Context, func(context.Context, Tx) er
 	return begin, d.reachesAll()
 }
 
-// UpdateTeam changes a team. Like all changes of teams, it needs the permissions of CreateTeam.
-func (d *Desk) UpdateTeam(ctx context.Context, id int64, in TeamInput) (Team, error) {
+// Update changes a team. Like all changes of teams, it needs the permissions of CreateTeam.
+func (d Teams) Update(ctx context.Context, id int64, in TeamInput) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error { return t.apply(in) })
 }
 
-// AddTeamMembers adds users to a team and returns it; existing members are ignored.
-func (d *Desk) AddTeamMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
+// AddMembers adds users to a team and returns it; existing members are ignored.
+func (d Teams) AddMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error {
 		var problems fault.Collector
 		checkTeamMembers(&problems, userIDs)
@@ -179,9 +245,9 @@ func (d *Desk) AddTeamMembers(ctx context.Context, id int64, userIDs []int64) (T
 	})
 }
 
-// RemoveTeamMembers removes users from a team and returns it; users who are not in it are ignored. Conversations assigned to
+// RemoveMembers removes users from a team and returns it; users who are not in it are ignored. Conversations assigned to
 // them stay theirs.
-func (d *Desk) RemoveTeamMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
+func (d Teams) RemoveMembers(ctx context.Context, id int64, userIDs []int64) (Team, error) {
 	return d.changeTeam(ctx, id, func(t *Team) error {
 		var problems fault.Collector
 		checkTeamMembers(&problems, userIDs)
@@ -191,7 +257,7 @@ func (d *Desk) RemoveTeamMembers(ctx context.Context, id int64, userIDs []int64)
 }
 
 // changeTeam changes a team while changes of it and the end of memberships are locked out.
-func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) error) (Team, error) {
+func (d *desk) changeTeam(ctx context.Context, id int64, change func(*Team) error) (Team, error) {
 	begin, err := d.writesTeams()
 	if err != nil {
 		return Team{}, err
@@ -201,7 +267,7 @@ func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) erro
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		old, err := tx.Teams().Lock(ctx, id)
+		old, err := teamNoun().Rows(tx).Lock(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -213,27 +279,33 @@ func (d *Desk) changeTeam(ctx context.Context, id int64, change func(*Team) erro
 		if err := checkUsers(ctx, tx.Reader(), joined); err != nil {
 			return err
 		}
-		if t.Name == old.Name && slices.Equal(t.MemberIDs, old.MemberIDs) {
+		if t.Name == old.Name && t.Assignment == old.Assignment && slices.Equal(t.MemberIDs, old.MemberIDs) {
 			return nil
 		}
 		t.UpdatedAt = d.svc.now()
-		if err := tx.Teams().Update(ctx, &t); err != nil {
+		if err := teamNoun().Rows(tx).Update(ctx, &t); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "team.updated", t.ID, 0)
+		if err := d.svc.handOutSoon(ctx, tx, d.scope.AccountID, t); err != nil {
+			return err
+		}
+		return d.emitChanged(ctx, tx, "team.updated", t.ID, 0, ofTeam(old, t))
 	})
 	return t, takenField(err, UniqueTeam, "name")
 }
 
-// DeleteTeam removes a team; a job soon removes it from its conversations, which keep their users. It needs the permissions
-// of CreateTeam.
-func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
+// Delete removes a team; a job soon removes it from its conversations, which keep their users. Its views are left to
+// their creators. It needs the permissions of CreateTeam.
+func (d Teams) Delete(ctx context.Context, id int64) error {
 	begin, err := d.writesTeams()
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := tx.Teams().Delete(ctx, id); err != nil {
+		if err := teamNoun().Rows(tx).Delete(ctx, id); err != nil {
+			return err
+		}
+		if err := keepViewsOf(ctx, tx, id, d.svc.now()); err != nil {
 			return err
 		}
 		job := storage.Job{Kind: JobDisband, AccountID: d.scope.AccountID, Subject: id, RunAt: d.svc.now()}
@@ -246,7 +318,7 @@ func (d *Desk) DeleteTeam(ctx context.Context, id int64) error {
 
 // leaveTeams removes a former member from all teams. The account must be locked.
 func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func(kind string, subject int64) error) error {
-	all, err := tx.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	all, err := teamNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil {
 		return err
 	}
@@ -256,7 +328,7 @@ func (s *Service) leaveTeams(ctx context.Context, tx Tx, userID int64, emit func
 		}
 		t.MemberIDs = slices.DeleteFunc(t.MemberIDs, func(id int64) bool { return id == userID })
 		t.UpdatedAt = s.now()
-		if err := tx.Teams().Update(ctx, &t); err != nil {
+		if err := teamNoun().Rows(tx).Update(ctx, &t); err != nil {
 			return err
 		}
 		if err := emit("team.updated", t.ID); err != nil {
@@ -272,17 +344,23 @@ func checkTeam(ctx context.Context, tx Tx, id int64) error {
 	if id == 0 {
 		return nil
 	}
-	_, err := tx.Teams().Lock(ctx, id)
+	_, err := teamNoun().Rows(tx).Lock(ctx, id)
 	return err
 }
 
+// lockTeam locks a team that a new conversation takes over from another one, if it still exists. Teams are locked before the
+// account, whose numbers new conversations take.
+func lockTeam(ctx context.Context, tx Tx, id int64) error {
+	return gone(checkTeam(ctx, tx, id))
+}
+
 // Disband runs a [JobDisband] job: it removes a deleted team from its conversations, a hundred at a time. It is idempotent.
-func (s *Service) Disband(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) Disband(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
-		there, err := tx.Teams().ByIDs(ctx, []int64{job.Subject})
+		there, err := teamNoun().Rows(tx).ByIDs(ctx, []int64{job.Subject})
 		return len(there) > 0, err
 	}
-	return s.takeAllBack(ctx, job.AccountID, back, ConversationFilter{TeamID: storage.Some(job.Subject)}, func(c *Conversation) bool {
+	return j.svc.takeAllBack(ctx, job.AccountID, back, ConversationFilter{TeamID: storage.Some(job.Subject)}, func(c *Conversation) bool {
 		was := c.TeamID == job.Subject
 		if was {
 			c.TeamID = 0

@@ -22,18 +22,18 @@ func (b *bundle) team(name string, members ...*helpdesk.Desk) int64 {
 	for _, d := range members {
 		ids = append(ids, d.UserID())
 	}
-	return must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: name, MemberIDs: storage.Some(ids)}))(b.t).ID
+	return must(b.desk.Teams().Create(b.ctx, helpdesk.TeamInput{Name: name, MemberIDs: storage.Some(ids)}))(b.t).ID
 }
 
 func (b *bundle) assignTeam(c, team int64) {
 	b.t.Helper()
-	must(b.desk.UpdateConversation(b.ctx, c, helpdesk.ConversationUpdate{TeamID: storage.Some(team)}))(b.t)
+	must(b.desk.Conversations().Update(b.ctx, c, helpdesk.ConversationUpdate{TeamID: storage.Some(team)}))(b.t)
 }
 
 // membersOf are those of a team.
 func (b *bundle) membersOf(team int64) []int64 {
 	b.t.Helper()
-	return must(b.desk.Team(b.ctx, team))(b.t).MemberIDs
+	return must(b.desk.Teams().Get(b.ctx, team))(b.t).MemberIDs
 }
 
 func TestTeamIsRefused(t *testing.T) {
@@ -52,11 +52,11 @@ func TestTeamIsRefused(t *testing.T) {
 		"same name": {helpdesk.TeamInput{Name: "STRASSE"}, taken},
 		"too many":  {helpdesk.TeamInput{Name: "x", MemberIDs: storage.Some(many)}, fault.Fields{"users": {"has more than 500 ids"}}},
 	} {
-		_, err := b.desk.CreateTeam(b.ctx, tt.in)
+		_, err := b.desk.Teams().Create(b.ctx, tt.in)
 		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		_, err = b.desk.UpdateTeam(b.ctx, other, tt.in)
+		_, err = b.desk.Teams().Update(b.ctx, other, tt.in)
 		if diff := cmp.Diff(tt.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s, later: %s", name, diff)
 		}
@@ -64,25 +64,25 @@ func TestTeamIsRefused(t *testing.T) {
 	stranger := must(b.svc.Operator().CreateUser(b.ctx, identity.UserInput{Email: "stranger@example.org"}))(t)
 	agent := b.member(identity.RoleAgent)
 	for what, err := range map[string]error{
-		"made with a stranger":     second(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "x", MemberIDs: storage.Some([]int64{stranger.ID})})),
-		"a stranger taken in":      second(b.desk.AddTeamMembers(b.ctx, other, []int64{stranger.ID})),
-		"none":                     second(b.desk.UpdateTeam(b.ctx, 9999, helpdesk.TeamInput{Name: "x"})),
-		"assigned to none":         second(b.desk.UpdateConversation(b.ctx, b.begin("c", helpdesk.StatusPosted, storage.Opt[int64]{}), helpdesk.ConversationUpdate{TeamID: storage.Some[int64](9999)})),
-		"begun with none":          second(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", TeamID: storage.Some[int64](9999)})),
-		"listed of none":           second(b.desk.Conversations(b.ctx, helpdesk.ConversationQuery{TeamID: storage.Some[int64](9999)}, storage.PageRequest{})),
-		"deleted that is not":      b.desk.DeleteTeam(b.ctx, 9999),
-		"in bulk assigned to none": second(b.desk.UpdateConversations(b.ctx, []int64{b.begin("d", helpdesk.StatusPosted, storage.Opt[int64]{})}, helpdesk.BulkUpdate{TeamID: storage.Some[int64](9999)})),
+		"made with a stranger":     second(b.desk.Teams().Create(b.ctx, helpdesk.TeamInput{Name: "x", MemberIDs: storage.Some([]int64{stranger.ID})})),
+		"a stranger taken in":      second(b.desk.Teams().AddMembers(b.ctx, other, []int64{stranger.ID})),
+		"none":                     second(b.desk.Teams().Update(b.ctx, 9999, helpdesk.TeamInput{Name: "x"})),
+		"assigned to none":         second(b.desk.Conversations().Update(b.ctx, b.begin("c", helpdesk.StatusPosted, storage.Opt[int64]{}), helpdesk.ConversationUpdate{TeamID: storage.Some[int64](9999)})),
+		"begun with none":          second(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", TeamID: storage.Some[int64](9999)})),
+		"listed of none":           second(b.desk.Conversations().List(b.ctx, helpdesk.ConversationQuery{TeamID: storage.Some[int64](9999)}, storage.PageRequest{})),
+		"deleted that is not":      b.desk.Teams().Delete(b.ctx, 9999),
+		"in bulk assigned to none": second(b.desk.Conversations().UpdateAll(b.ctx, []int64{b.begin("d", helpdesk.StatusPosted, storage.Opt[int64]{})}, helpdesk.BulkUpdate{TeamID: storage.Some[int64](9999)})),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	for what, err := range map[string]error{
-		"made by an agent":    second(agent.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "x"})),
-		"changed by an agent": second(agent.AddTeamMembers(b.ctx, other, []int64{agent.UserID()})),
-		"deleted by an agent": agent.DeleteTeam(b.ctx, other),
-		"seen by an editor":   second(b.member(identity.RoleEditor).Teams(b.ctx, storage.PageRequest{})),
-		"assigned by a collaborator": second(b.member(identity.RoleCollaborator).UpdateConversation(b.ctx,
+		"made by an agent":    second(agent.Teams().Create(b.ctx, helpdesk.TeamInput{Name: "x"})),
+		"changed by an agent": second(agent.Teams().AddMembers(b.ctx, other, []int64{agent.UserID()})),
+		"deleted by an agent": agent.Teams().Delete(b.ctx, other),
+		"seen by an editor":   second(b.member(identity.RoleEditor).Teams().List(b.ctx, storage.PageRequest{})),
+		"assigned by a collaborator": second(b.member(identity.RoleCollaborator).Conversations().Update(b.ctx,
 			b.begin("e", helpdesk.StatusPosted, storage.Opt[int64]{}), helpdesk.ConversationUpdate{TeamID: storage.Some(other)})),
 	} {
 		if !fault.Is(err, fault.Forbidden) {
@@ -97,7 +97,7 @@ func TestMaxTeams(t *testing.T) {
 	for n := range helpdesk.MaxTeams {
 		b.team(fmt.Sprint(n))
 	}
-	if _, err := b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "one more"}); !fault.Is(err, fault.Conflict) {
+	if _, err := b.desk.Teams().Create(b.ctx, helpdesk.TeamInput{Name: "one more"}); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
 }
@@ -110,7 +110,7 @@ func TestTeamMembers(t *testing.T) {
 	team := b.team("Sales", carl)
 	errs := make(chan error, 2)
 	for _, d := range []*helpdesk.Desk{anna, ben} {
-		go func() { errs <- second(b.desk.AddTeamMembers(b.ctx, team, []int64{d.UserID()})) }()
+		go func() { errs <- second(b.desk.Teams().AddMembers(b.ctx, team, []int64{d.UserID()})) }()
 	}
 	for range 2 {
 		if err := <-errs; err != nil {
@@ -122,18 +122,18 @@ func TestTeamMembers(t *testing.T) {
 	if diff := cmp.Diff(all, b.membersOf(team)); diff != "" {
 		t.Error(diff)
 	}
-	before := must(b.desk.Team(b.ctx, team))(t)
+	before := must(b.desk.Teams().Get(b.ctx, team))(t)
 	b.clock.Add(time.Minute)
-	must(b.desk.AddTeamMembers(b.ctx, team, all))(t)
-	must(b.desk.RemoveTeamMembers(b.ctx, team, []int64{9999}))(t)
-	renamed := must(b.desk.UpdateTeam(b.ctx, team, helpdesk.TeamInput{Name: "Sales"}))(t)
+	must(b.desk.Teams().AddMembers(b.ctx, team, all))(t)
+	must(b.desk.Teams().RemoveMembers(b.ctx, team, []int64{9999}))(t)
+	renamed := must(b.desk.Teams().Update(b.ctx, team, helpdesk.TeamInput{Name: "Sales"}))(t)
 	if diff := cmp.Diff(before, renamed); diff != "" {
 		t.Errorf("changing nothing: %s", diff)
 	}
-	must(b.desk.RemoveTeamMembers(b.ctx, team, []int64{ben.UserID()}))(t)
-	must(b.desk.UpdateTeam(b.ctx, team, helpdesk.TeamInput{Name: "Selling"}))(t)
+	must(b.desk.Teams().RemoveMembers(b.ctx, team, []int64{ben.UserID()}))(t)
+	must(b.desk.Teams().Update(b.ctx, team, helpdesk.TeamInput{Name: "Selling"}))(t)
 	other := b.team("Repairs", carl, anna)
-	if err := b.desk.RemoveMember(b.ctx, membershipOf(t, b.ctx, carl).ID); err != nil {
+	if err := b.desk.Members().Remove(b.ctx, membershipOf(t, b.ctx, carl).ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{team, other} {
@@ -141,7 +141,7 @@ func TestTeamMembers(t *testing.T) {
 			t.Errorf("after one has left: %s", diff)
 		}
 	}
-	must(b.desk.UpdateTeam(b.ctx, team, helpdesk.TeamInput{Name: "Selling", MemberIDs: storage.Null[[]int64]()}))(t)
+	must(b.desk.Teams().Update(b.ctx, team, helpdesk.TeamInput{Name: "Selling", MemberIDs: storage.Null[[]int64]()}))(t)
 	if got := b.membersOf(team); got != nil {
 		t.Errorf("members of nobody: %v", got)
 	}
@@ -155,13 +155,13 @@ func TestTeamLists(t *testing.T) {
 	sales, repairs := b.team("Sales", agent), b.team("Repairs")
 	begin := func(user, team int64) int64 {
 		b.clock.Add(time.Second)
-		return must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		return must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 			Channel: "email", To: "ada@example.com", UserID: storage.Some(user), TeamID: storage.Some(team),
 		}))(t).ID
 	}
 	nobodys, theirs, taken, mine := begin(0, 0), begin(0, sales), begin(agent.UserID(), sales), begin(agent.UserID(), 0)
 	closed := begin(0, sales)
-	must(b.desk.UpdateConversation(b.ctx, closed, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(b.ctx, closed, helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	var views []helpdesk.ViewCounts
 	for _, tt := range []struct {
 		name   string
@@ -176,11 +176,11 @@ func TestTeamLists(t *testing.T) {
 		{"another team's", helpdesk.ViewFilter{TeamID: repairs}, nil},
 	} {
 		query, _ := tt.filter.Query(agent.UserID())
-		view := must(agent.CreateView(b.ctx, helpdesk.ViewInput{Name: tt.name, Filter: tt.filter}))(t)
+		view := must(agent.Views().Create(b.ctx, helpdesk.ViewInput{Name: tt.name, Filter: tt.filter}))(t)
 		views = append(views, helpdesk.ViewCounts{ViewID: view.ID, Conversations: int64(len(tt.want))})
 		for what, q := range map[string]helpdesk.ConversationQuery{"query": query, "view": {ViewID: view.ID}} {
 			var got []int64
-			for _, c := range must(agent.Conversations(b.ctx, q, storage.PageRequest{}))(t).Items {
+			for _, c := range must(agent.Conversations().List(b.ctx, q, storage.PageRequest{}))(t).Items {
 				got = append(got, c.ID)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -188,7 +188,7 @@ func TestTeamLists(t *testing.T) {
 			}
 		}
 	}
-	counts := must(agent.Counts(b.ctx))(t)
+	counts := must(agent.Conversations().Counts(b.ctx))(t)
 	want := helpdesk.Counts{
 		Mine: 2, Unassigned: 1, Open: 4,
 		Mailboxes: []helpdesk.MailboxCounts{{MailboxID: b.mailbox.ID, Open: 4, Unassigned: 1}},
@@ -198,17 +198,17 @@ func TestTeamLists(t *testing.T) {
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Error(diff)
 	}
-	all := must(b.desk.UpdateConversations(b.ctx, []int64{nobodys, taken}, helpdesk.BulkUpdate{TeamID: storage.Some(repairs)}))(t)
+	all := must(b.desk.Conversations().UpdateAll(b.ctx, []int64{nobodys, taken}, helpdesk.BulkUpdate{TeamID: storage.Some(repairs)}))(t)
 	if all[0].TeamID != repairs || all[1].TeamID != repairs || all[1].UserID != agent.UserID() {
 		t.Errorf("in bulk: %+v", all)
 	}
-	must(b.desk.UpdateConversation(b.ctx, taken, helpdesk.ConversationUpdate{TeamID: storage.Null[int64]()}))(t)
+	must(b.desk.Conversations().Update(b.ctx, taken, helpdesk.ConversationUpdate{TeamID: storage.Null[int64]()}))(t)
 	if c := b.conversation(taken); c.TeamID != 0 || c.UserID != agent.UserID() {
 		t.Errorf("taken from its team: %+v", c)
 	}
 	part := b.answer(theirs, helpdesk.InteractionInput{})
 	b.answer(theirs, helpdesk.InteractionInput{})
-	if c := must(b.desk.SplitConversation(b.ctx, theirs, helpdesk.SplitInput{InteractionIDs: []int64{part.ID}}))(t); c.TeamID != sales {
+	if c := must(b.desk.Conversations().Split(b.ctx, theirs, helpdesk.SplitInput{InteractionIDs: []int64{part.ID}}))(t); c.TeamID != sales {
 		t.Errorf("split: %+v", c)
 	}
 }
@@ -233,10 +233,10 @@ func TestTeamEvents(t *testing.T) {
 		"of no team, but mine":   {agent.UserID(), sales, storage.Opt[int64]{}, none, ""},
 		"the same":               {agent.UserID(), sales, storage.Some(agent.UserID()), storage.Some(sales), ""},
 	} {
-		c := must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		c := must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 			Channel: "email", To: "ada@example.com", UserID: storage.Some(tt.user), TeamID: storage.Some(tt.team),
 		}))(t)
-		must(b.desk.UpdateConversation(b.ctx, c.ID, helpdesk.ConversationUpdate{UserID: tt.toUser, TeamID: tt.toTeam}))(t)
+		must(b.desk.Conversations().Update(b.ctx, c.ID, helpdesk.ConversationUpdate{UserID: tt.toUser, TeamID: tt.toTeam}))(t)
 		want := []string{"conversation.created", "conversation.updated"}
 		if tt.want != "" {
 			want = append(want, tt.want)
@@ -261,7 +261,7 @@ func TestDisband(t *testing.T) {
 	team := b.team("Sales", agent)
 	const many = 130
 	for range many {
-		must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{
+		must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{
 			Channel: "email", To: "ada@example.com", UserID: storage.Some(agent.UserID()), TeamID: storage.Some(team),
 		}))(t)
 	}
@@ -275,10 +275,10 @@ func TestDisband(t *testing.T) {
 		return n
 	}
 	job := storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobDisband, AccountID: b.account.ID, Subject: team}}
-	if err := b.svc.Disband(b.ctx, job); err != nil || left() != many {
+	if err := b.svc.Jobs().Disband(b.ctx, job); err != nil || left() != many {
 		t.Errorf("a team that is there keeps %d: %v", left(), err)
 	}
-	if err := b.desk.DeleteTeam(b.ctx, team); err != nil {
+	if err := b.desk.Teams().Delete(b.ctx, team); err != nil {
 		t.Fatal(err)
 	}
 	now := b.clock.Now()
@@ -287,12 +287,12 @@ func TestDisband(t *testing.T) {
 		t.Fatalf("jobs %+v", claimed)
 	}
 	for range 2 {
-		if err := b.svc.Disband(b.ctx, claimed[0]); err != nil || left() != 0 {
+		if err := b.svc.Jobs().Disband(b.ctx, claimed[0]); err != nil || left() != 0 {
 			t.Errorf("%d are left: %v", left(), err)
 		}
 	}
 	var kinds []string
-	for _, e := range must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
+	for _, e := range must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
 		if strings.HasPrefix(e.Action, "team.") {
 			kinds = append(kinds, e.Action)
 		}

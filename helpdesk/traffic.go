@@ -37,7 +37,7 @@ type MailFlowReader interface {
 // TrafficQuarter is the period of [MailTraffic].
 const TrafficQuarter = 15 * time.Minute
 
-// MaxTraffic is how far back [Desk.MailHealth] looks.
+// MaxTraffic is how far back [Mailboxes.Health] looks.
 const MaxTraffic = 35 * 24 * time.Hour
 
 // MailHealth shows an account's mail flow in the member's mailboxes.
@@ -47,9 +47,9 @@ type MailHealth struct {
 	Queues  []MailQueue
 }
 
-// MailHealth returns the traffic within the last period, at most [MaxTraffic], and what is waiting. It needs
+// Health returns the traffic within the last period, at most [MaxTraffic], and what is waiting. It needs
 // mailboxes.connection.
-func (d *Desk) MailHealth(ctx context.Context, within time.Duration) (MailHealth, error) {
+func (d Mailboxes) Health(ctx context.Context, within time.Duration) (MailHealth, error) {
 	r, err := d.guard.Read(identity.MailboxesConnection)
 	if err != nil {
 		return MailHealth{}, err

@@ -14,12 +14,12 @@ const unassignBatch = 100
 
 // Unassign runs a [JobUnassign] job: it unassigns the conversations of a former member, a hundred at a time. It is
 // idempotent. A user who has rejoined in the meantime keeps the rest.
-func (s *Service) Unassign(ctx context.Context, job storage.ClaimedJob) error {
+func (j Jobs) Unassign(ctx context.Context, job storage.ClaimedJob) error {
 	back := func(ctx context.Context, tx Tx) (bool, error) {
 		members, err := tx.UsersByID(ctx, []int64{job.Subject})
 		return len(members) > 0, err
 	}
-	return s.takeAllBack(ctx, job.AccountID, back, ConversationFilter{UserID: storage.Some(job.Subject)}, func(c *Conversation) bool {
+	return j.svc.takeAllBack(ctx, job.AccountID, back, ConversationFilter{UserID: storage.Some(job.Subject)}, func(c *Conversation) bool {
 		was := c.UserID == job.Subject
 		if was {
 			c.UserID = 0

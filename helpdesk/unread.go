@@ -15,7 +15,7 @@ type ReadMark struct {
 
 // Unread returns the number of customer interactions newer than the caller's read mark, by conversation id; conversations
 // without any are omitted. Without a mark, all are unread. It needs conversations.view, create or update.
-func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
+func (d Conversations) Unread(ctx context.Context, conversationIDs []int64) (map[int64]int64, error) {
 	r, err := d.guard.Read(d.worksOnConversations())
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (d *Desk) Unread(ctx context.Context, conversationIDs []int64) (map[int64]i
 
 // MarkRead records that the caller has read everything currently in a conversation. Posting a reply does so, too; viewing a
 // conversation does not. It needs conversations.view, does not change the conversation and emits no event.
-func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
+func (d Conversations) MarkRead(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		if err := d.readNotifications(ctx, tx, id); err != nil {
 			return err
@@ -41,13 +41,13 @@ func (d *Desk) MarkRead(ctx context.Context, conversationID int64) (Conversation
 
 // MarkUnread removes the caller's read mark of a conversation, so that all its customer interactions are unread. It needs
 // conversations.view.
-func (d *Desk) MarkUnread(ctx context.Context, conversationID int64) (Conversation, error) {
+func (d Conversations) MarkUnread(ctx context.Context, conversationID int64) (Conversation, error) {
 	return d.mark(ctx, conversationID, func(ctx context.Context, tx Tx, id int64) error {
 		return tx.SaveReadMark(ctx, ReadMark{UserID: d.userID, ConversationID: id})
 	})
 }
 
-func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx context.Context, tx Tx, id int64) error) (Conversation, error) {
+func (d *desk) mark(ctx context.Context, conversationID int64, save func(ctx context.Context, tx Tx, id int64) error) (Conversation, error) {
 	begin, err := d.guard.Write(identity.ConversationsView)
 	if err != nil {
 		return Conversation{}, err
@@ -64,7 +64,7 @@ func (d *Desk) mark(ctx context.Context, conversationID int64, save func(ctx con
 }
 
 // markRead moves the caller's mark to the latest interaction, whatever its place.
-func (d *Desk) markRead(ctx context.Context, tx Tx, all *recent) error {
+func (d *desk) markRead(ctx context.Context, tx Tx, all *recent) error {
 	last, err := all.lastArrived(ctx, tx)
 	if err != nil || last == 0 {
 		return err

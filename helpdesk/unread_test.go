@@ -16,7 +16,7 @@ func (b *bundle) unread(conversationID int64) int64 {
 
 func unreadBy(b *bundle, d *helpdesk.Desk, conversationID int64) int64 {
 	b.t.Helper()
-	return must(d.Unread(b.ctx, []int64{conversationID}))(b.t)[conversationID]
+	return must(d.Conversations().Unread(b.ctx, []int64{conversationID}))(b.t)[conversationID]
 }
 
 // Everybody has an own count.
@@ -26,7 +26,7 @@ func TestUnread(t *testing.T) {
 	agent := b.member(identity.RoleAgent)
 	id := b.receive(opening()).ConversationID
 	more := func() {
-		must(b.desk.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Hello?"}))(t)
+		must(b.desk.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Hello?"}))(t)
 	}
 	check := func(what string, owner, other int64) {
 		t.Helper()
@@ -37,19 +37,19 @@ func TestUnread(t *testing.T) {
 	more()
 	check("at first", 2, 2)
 	before := b.conversation(id)
-	if got := must(b.desk.MarkRead(b.ctx, id))(t); got.UpdatedAt != before.UpdatedAt {
+	if got := must(b.desk.Conversations().MarkRead(b.ctx, id))(t); got.UpdatedAt != before.UpdatedAt {
 		t.Error("reading changes the conversation")
 	}
 	check("read by one", 0, 2)
 	more()
 	check("a third message", 1, 3)
-	must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "I look into it."}))(t)
+	must(agent.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "I look into it."}))(t)
 	check("a note reads nothing", 1, 3)
-	draft := must(agent.CreateInteraction(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
+	draft := must(agent.Interactions().Create(b.ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Pull."}))(t)
 	check("a draft reads nothing", 1, 3)
 	more()
-	must(agent.UpdateInteraction(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
+	must(agent.Interactions().Update(b.ctx, id, draft.ID, helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}))(t)
 	check("who answers has read", 2, 0)
-	must(agent.MarkUnread(b.ctx, id))(t)
+	must(agent.Conversations().MarkUnread(b.ctx, id))(t)
 	check("forgotten", 2, 4)
 }

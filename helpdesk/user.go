@@ -8,7 +8,7 @@ import (
 	"github.com/helpwright/helpwright/storage/plain"
 )
 
-// UpdateMe changes the caller's own name and password. A new password ends the caller's other sessions; access tokens stay
+// UpdateMe changes the caller's own name, password and preferences. A new password ends the caller's other sessions; access tokens stay
 // valid. It is forbidden to tokens with scopes.
 func (a *Admin) UpdateMe(ctx context.Context, in identity.UserUpdate) (identity.User, error) {
 	begin, err := a.guard.Write(ownUser)
@@ -21,7 +21,10 @@ func (a *Admin) UpdateMe(ctx context.Context, in identity.UserUpdate) (identity.
 	}
 	name := plain.Line(in.Name.Or(""))
 	var problems fault.Collector
-	if in.Name.IsSet() || in.Password == "" {
+	in.Preferences.Check(&problems)
+	tag := in.Preferences.Language.Or("")
+	problems.Check(tag == "" || validLocale(tag), "language", "must be a language tag, such as en or pt-BR")
+	if in.Name.IsSet() || in.Password == "" && !in.Preferences.IsSet() {
 		required(&problems, "name", name, 200)
 	}
 	problems.Check(in.Password == "" || plain.Length(in.Password) >= 8 && plain.Length(in.Password) <= 200, "password", "must have 8 to 200 characters")
@@ -46,6 +49,7 @@ func (a *Admin) UpdateMe(ctx context.Context, in identity.UserUpdate) (identity.
 			return err
 		}
 		user.UpdatedAt = a.svc.now()
+		in.Preferences.Apply(&user.Preferences)
 		if in.Name.IsSet() {
 			user.Name = name
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func disabledUser() error {
-	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.UserDisabled, Message: "This user is disabled. Ask an administrator to enable it."}
+	return &fault.Error{Kind: fault.Unauthenticated, Code: identity.UserDisabled, Message: "This user is disabled. Ask an admin to enable it."}
 }
 
 // Users lists all users by id; operators only.
@@ -77,7 +77,8 @@ func (s *Service) disable(ctx context.Context, tx SystemTx, id int64, disabled b
 	}
 	return user, s.eachMembership(ctx, tx, id, func(tx Tx, m identity.Membership) error {
 		// The event tells followers of the log that the member's permissions changed.
-		return tx.Emit(ctx, storage.Event{Type: "membership.updated", Subject: m.ID, ActorID: actorID, Data: eventData(m.ID), Time: now})
+		e := storage.Event{Type: "membership.updated", Subject: m.ID, ActorID: actorID, Data: eventData(m.ID), Time: now}
+		return emitChanged(ctx, tx, e, ofAccess(disabled))
 	})
 }
 
@@ -101,7 +102,7 @@ func (s *Service) eachMembership(ctx context.Context, tx SystemTx, userID int64,
 	return err
 }
 
-// DeleteUser removes a user with sessions and access tokens, and ends all memberships as [Desk.RemoveMember] does. What the
+// DeleteUser removes a user with sessions and access tokens, and ends all memberships as [Members.Remove] does. What the
 // user wrote stays, attributed to a former member. The last owner of an account is a Conflict fault with code last_owner,
 // and nothing changes. Operators only.
 func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
@@ -132,17 +133,17 @@ func (a *Admin) DeleteUser(ctx context.Context, id int64) error {
 	})
 }
 
-// DisableMember does [Admin.DisableUser] for a member who works in no other account; otherwise it is a Conflict fault with
+// Disable does [Admin.DisableUser] for a member who works in no other account; otherwise it is a Conflict fault with
 // code other_accounts. It needs memberships.update. The caller, and members who hold more, are Forbidden faults.
-func (d *Desk) DisableMember(ctx context.Context, id int64) error {
+func (d Members) Disable(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, true, d.userID, d.caller.tokenID))
 	})
 }
 
-// EnableMember reverts [Desk.DisableMember], under the same conditions. A user disabled by the operator is a Forbidden
+// Enable reverts [Members.Disable], under the same conditions. A user disabled by the operator is a Forbidden
 // fault.
-func (d *Desk) EnableMember(ctx context.Context, id int64) error {
+func (d Members) Enable(ctx context.Context, id int64) error {
 	return d.aboutUser(ctx, id, func(ctx context.Context, tx SystemTx, userID int64) error {
 		return errOnly(d.svc.disable(ctx, tx, userID, false, d.userID, d.caller.tokenID))
 	})
@@ -151,7 +152,7 @@ func (d *Desk) EnableMember(ctx context.Context, id int64) error {
 func errOnly[T any](_ T, err error) error { return err }
 
 // aboutUser calls do for the user of a membership, if an admin of this account may decide about that user.
-func (d *Desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx context.Context, tx SystemTx, userID int64) error) error {
+func (d *desk) aboutUser(ctx context.Context, membershipID int64, do func(ctx context.Context, tx SystemTx, userID int64) error) error {
 	if _, err := d.guard.Write(identity.MembershipsUpdate); err != nil {
 		return err
 	}

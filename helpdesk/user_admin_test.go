@@ -36,8 +36,8 @@ func TestDisabledUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	caller := must(b.svc.SignIn(b.ctx, "lise@example.org", "correct horse"))(t)
-	session := must(b.svc.StartSession(b.ctx, caller, "Firefox"))(t)
+	caller := must(b.svc.SignIn().WithPassword(b.ctx, "lise@example.org", "correct horse"))(t)
+	session := must(b.svc.SignIn().StartSession(b.ctx, caller, "Firefox"))(t)
 	link := must(operator.CreatePasswordToken(b.ctx, lise.ID, time.Hour))(t)
 	for _, disabled := range []bool{true, true, false, false} {
 		change := operator.EnableUser
@@ -51,11 +51,11 @@ func TestDisabledUser(t *testing.T) {
 		}
 		_, withToken := b.svc.Authenticate(b.ctx, secret)
 		_, withSession := b.svc.Authenticate(b.ctx, session.Secret)
-		_, withPassword := b.svc.SignIn(b.ctx, "lise@example.org", "correct horse")
-		_, wrong := b.svc.SignIn(b.ctx, "lise@example.org", "wrong horse")
+		_, withPassword := b.svc.SignIn().WithPassword(b.ctx, "lise@example.org", "correct horse")
+		_, wrong := b.svc.SignIn().WithPassword(b.ctx, "lise@example.org", "wrong horse")
 		_, trusted := b.svc.Desk(b.ctx, b.svc.As(lise.ID), b.account.ID)
-		_, begun := b.svc.StartSession(b.ctx, b.svc.As(lise.ID), "")
-		_, withLink := b.svc.PasswordTokenUser(b.ctx, link)
+		_, begun := b.svc.SignIn().StartSession(b.ctx, b.svc.As(lise.ID), "")
+		_, withLink := b.svc.SignIn().PasswordTokenUser(b.ctx, link)
 		_, newLink := operator.CreatePasswordToken(b.ctx, lise.ID, time.Hour)
 		for what, err := range map[string]error{"token": withToken, "password": withPassword, "desk": trusted, "session": begun, "link": withLink, "another link": newLink} {
 			if (err != nil) != disabled {
@@ -78,7 +78,7 @@ func TestDisabledUser(t *testing.T) {
 		}
 	}
 	var actions []string
-	for _, e := range must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
+	for _, e := range must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
 		if e.Subject == lise.ID && slices.Contains([]string{"user.disabled", "user.enabled"}, e.Action) {
 			actions = append(actions, e.Action)
 		}
@@ -103,12 +103,12 @@ func TestDisableMember(t *testing.T) {
 		want error
 		code string
 	}{
-		{"an agent disables", agent.DisableMember(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
-		{"an admin the owner", admin.DisableMember(b.ctx, owner.ID), helpdesk.ErrForbidden, ""},
-		{"an admin themselves", admin.DisableMember(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
-		{"who works elsewhere", admin.DisableMember(b.ctx, e.ID), helpdesk.ErrConflict, identity.OtherAccounts},
-		{"nobody", admin.DisableMember(b.ctx, 999), helpdesk.ErrNotFound, ""},
-		{"an agent", admin.DisableMember(b.ctx, g.ID), nil, ""},
+		{"an agent disables", agent.Members().Disable(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
+		{"an admin the owner", admin.Members().Disable(b.ctx, owner.ID), helpdesk.ErrForbidden, ""},
+		{"an admin themselves", admin.Members().Disable(b.ctx, a.ID), helpdesk.ErrForbidden, ""},
+		{"who works elsewhere", admin.Members().Disable(b.ctx, e.ID), helpdesk.ErrConflict, identity.OtherAccounts},
+		{"nobody", admin.Members().Disable(b.ctx, 999), helpdesk.ErrNotFound, ""},
+		{"an agent", admin.Members().Disable(b.ctx, g.ID), nil, ""},
 	} {
 		if !errors.Is(tt.err, tt.want) || tt.code != "" && codeOf(tt.err) != tt.code {
 			t.Errorf("%s: %v", tt.name, tt.err)
@@ -117,11 +117,11 @@ func TestDisableMember(t *testing.T) {
 	if _, err := b.svc.Desk(b.ctx, b.svc.As(agent.UserID()), b.account.ID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the agent: %v", err)
 	}
-	if err := admin.EnableMember(b.ctx, g.ID); err != nil {
+	if err := admin.Members().Enable(b.ctx, g.ID); err != nil {
 		t.Fatal(err)
 	}
 	must(b.svc.Desk(b.ctx, b.svc.As(agent.UserID()), b.account.ID))(t)
-	last := must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{Action: "user.enabled"}, storage.PageRequest{}))(t).Items
+	last := must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{Action: "user.enabled"}, storage.PageRequest{}))(t).Items
 	if len(last) != 1 || last[0].UserID != admin.UserID() || last[0].Subject != agent.UserID() {
 		t.Errorf("audit log: %+v", last)
 	}
@@ -150,14 +150,14 @@ func TestOperatorsDecision(t *testing.T) {
 			m := membershipOf(t, b.ctx, agent)
 			for _, who := range tt.disabled {
 				if who == admin {
-					if err := desk.DisableMember(b.ctx, m.ID); err != nil {
+					if err := desk.Members().Disable(b.ctx, m.ID); err != nil {
 						t.Fatal(err)
 					}
 				} else {
 					must(b.svc.Operator().DisableUser(b.ctx, m.UserID))(t)
 				}
 			}
-			if err := desk.EnableMember(b.ctx, m.ID); !errors.Is(err, tt.enables) {
+			if err := desk.Members().Enable(b.ctx, m.ID); !errors.Is(err, tt.enables) {
 				t.Errorf("an admin enables: %v", err)
 			}
 			if user := must(b.svc.Operator().EnableUser(b.ctx, m.UserID))(t); user.Disabled() || user.DisabledByID != 0 {
@@ -173,7 +173,7 @@ func TestDeleteUser(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	operator, agent := b.svc.Operator(), b.member(identity.RoleAgent)
-	team := must(b.desk.CreateTeam(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{agent.UserID()})}))(t)
+	team := must(b.desk.Teams().Create(b.ctx, helpdesk.TeamInput{Name: "Sales", MemberIDs: storage.Some([]int64{agent.UserID()})}))(t)
 	if err := operator.DeleteUser(b.ctx, b.owner.ID); codeOf(err) != "last_owner" {
 		t.Errorf("the last owner: %v", err)
 	}
@@ -183,16 +183,16 @@ func TestDeleteUser(t *testing.T) {
 	if _, err := b.store.User(b.ctx, agent.UserID()); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the user: %v", err)
 	}
-	if members := must(b.desk.Members(b.ctx, storage.PageRequest{}))(t).Items; len(members) != 1 {
+	if members := must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t).Items; len(members) != 1 {
 		t.Errorf("members: %+v", members)
 	}
-	if team = must(b.desk.Team(b.ctx, team.ID))(t); len(team.MemberIDs) != 0 {
+	if team = must(b.desk.Teams().Get(b.ctx, team.ID))(t); len(team.MemberIDs) != 0 {
 		t.Errorf("the team: %+v", team)
 	}
 	if err := operator.DeleteUser(b.ctx, agent.UserID()); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("again: %v", err)
 	}
-	must(b.desk.Members(b.ctx, storage.PageRequest{}))(t) // the owner stayed whole
+	must(b.desk.Members().List(b.ctx, storage.PageRequest{}))(t) // the owner stayed whole
 	b.checkLog()
 }
 
@@ -211,7 +211,7 @@ func ExampleAdmin_DisableUser() {
 	if _, err := operator.DisableUser(ctx, user.ID); err != nil {
 		panic(err)
 	}
-	_, err = svc.SignIn(ctx, "ada@example.org", "correct horse")
+	_, err = svc.SignIn().WithPassword(ctx, "ada@example.org", "correct horse")
 	fmt.Println(err)
-	// Output: This user is disabled. Ask an administrator to enable it.
+	// Output: This user is disabled. Ask an admin to enable it.
 }

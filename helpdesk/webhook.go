@@ -58,7 +58,7 @@ func validWebhookURL(text string) bool {
 }
 
 // mayAim returns a fault if the webhook receives more than the member may view.
-func (d *Desk) mayAim(w subscription.Webhook) error {
+func (d *desk) mayAim(w subscription.Webhook) error {
 	areas := d.svc.registry.Areas()
 	if !slices.Contains(w.Events, subscription.AllEvents) {
 		areas = nil
@@ -87,7 +87,7 @@ func (d *Desk) mayAim(w subscription.Webhook) error {
 }
 
 // mayHandle returns a fault if the webhook receives events of mailboxes that the member does not reach.
-func (d *Desk) mayHandle(w subscription.Webhook) error {
+func (d *desk) mayHandle(w subscription.Webhook) error {
 	beyond := func(id int64) bool { return !slices.Contains(d.scope.Mailboxes, id) }
 	if d.scope.Mailboxes != nil && (len(w.MailboxIDs) == 0 || slices.ContainsFunc(w.MailboxIDs, beyond)) {
 		return limited("The webhook has the events of mailboxes that you do not reach.")
@@ -96,7 +96,7 @@ func (d *Desk) mayHandle(w subscription.Webhook) error {
 }
 
 // newWebhookSecret returns a new secret, in clear and sealed.
-func (d *Desk) newWebhookSecret(w subscription.Webhook) (secret string, sealed []byte, err error) {
+func (d *desk) newWebhookSecret(w subscription.Webhook) (secret string, sealed []byte, err error) {
 	key, err := d.svc.random(32)
 	if err != nil {
 		return "", nil, err
@@ -107,25 +107,31 @@ func (d *Desk) newWebhookSecret(w subscription.Webhook) (secret string, sealed [
 	return subscription.WebhookSecretPrefix + base64.StdEncoding.EncodeToString(key), sealed, nil
 }
 
-// Webhook returns a webhook. It needs webhooks.view.
-func (d *Desk) Webhook(ctx context.Context, id int64) (subscription.Webhook, error) {
+// Webhooks send events to other programs.
+type Webhooks struct{ *desk }
+
+// Webhooks returns the handle of webhooks.
+func (d *Desk) Webhooks() Webhooks { return Webhooks{&d.desk} }
+
+// Get returns a webhook. It needs webhooks.view.
+func (d Webhooks) Get(ctx context.Context, id int64) (subscription.Webhook, error) {
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return subscription.Webhook{}, err
 	}
-	w, err := r.Webhooks().Get(ctx, id)
+	w, err := webhookNoun().Reader(r).Get(ctx, id)
 	return withoutSecrets(w), err
 }
 
-// Webhooks lists the account's webhooks, oldest first. It needs webhooks.view.
-func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.Page[subscription.Webhook], error) {
+// List lists the account's webhooks, oldest first. It needs webhooks.view.
+func (d Webhooks) List(ctx context.Context, req storage.PageRequest) (storage.Page[subscription.Webhook], error) {
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
 		return storage.Page[subscription.Webhook]{}, err
 	}
 	return storage.List(req, false, func(w subscription.Webhook) storage.Position { return storage.Position{ID: w.ID} },
 		func(seek storage.Seek) ([]subscription.Webhook, error) {
-			found, err := r.Webhooks().List(ctx, storage.NoFilter{}, seek)
+			found, err := webhookNoun().Reader(r).List(ctx, storage.NoFilter{}, seek)
 			for i := range found {
 				found[i] = withoutSecrets(found[i])
 			}
@@ -133,11 +139,11 @@ func (d *Desk) Webhooks(ctx context.Context, req storage.PageRequest) (storage.P
 		})
 }
 
-// CreateWebhook creates a webhook and returns its secret, which is not shown again. It delivers only later events. It needs
+// Create creates a webhook and returns its secret, which is not shown again. It delivers only later events. It needs
 // webhooks.create, the view permission of each area whose events it subscribes to (of all areas for AllEvents), and reach of
 // its mailboxes: a member limited to some mailboxes must name some of them. More than [subscription.MaxWebhooks] in an
 // account is a Conflict fault.
-func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) (w subscription.Webhook, secret string, err error) {
+func (d Webhooks) Create(ctx context.Context, in subscription.WebhookInput) (w subscription.Webhook, secret string, err error) {
 	begin, err := d.guard.Write(identity.WebhooksCreate)
 	if err != nil {
 		return subscription.Webhook{}, "", err
@@ -160,7 +166,7 @@ func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) 
 		if err := tx.LockAccount(ctx); err != nil {
 			return err
 		}
-		others, err := tx.Webhooks().List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
+		others, err := webhookNoun().Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: subscription.MaxWebhooks})
 		if err != nil {
 			return err
 		}
@@ -170,7 +176,7 @@ func (d *Desk) CreateWebhook(ctx context.Context, in subscription.WebhookInput) 
 		if err := d.findMailboxes(ctx, tx.Reader(), w.MailboxIDs); err != nil {
 			return err
 		}
-		if err := tx.Webhooks().Insert(ctx, &w); err != nil {
+		if err := webhookNoun().Rows(tx).Insert(ctx, &w); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "webhook.created", w.ID, 0)
@@ -195,9 +201,9 @@ func follow(ctx context.Context, tx Tx, w *subscription.Webhook, active bool) er
 	return tx.StartWebhookCursor(ctx, last)
 }
 
-// UpdateWebhook changes a webhook. It needs webhooks.update and, for the resulting webhook, everything that
-// [Desk.CreateWebhook] requires.
-func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.WebhookInput) (subscription.Webhook, error) {
+// Update changes a webhook. It needs webhooks.update and, for the resulting webhook, everything that
+// [Webhooks.Create] requires.
+func (d Webhooks) Update(ctx context.Context, id int64, in subscription.WebhookInput) (subscription.Webhook, error) {
 	var begun subscription.Webhook
 	return d.changeWebhook(ctx, id, func(ctx context.Context, tx Tx) error {
 		return follow(ctx, tx, &begun, in.IsActive.Or(false))
@@ -228,9 +234,9 @@ func (d *Desk) UpdateWebhook(ctx context.Context, id int64, in subscription.Webh
 // webhookOff is the problem of deliveries that were given up when their webhook was disabled.
 const webhookOff = "The webhook was switched off."
 
-// RotateWebhookSecret replaces the secret and returns the new one, which is not shown again. The former secret also signs
-// deliveries for [subscription.FormerSecretLife]. It needs the permissions of [Desk.UpdateWebhook].
-func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w subscription.Webhook, secret string, err error) {
+// RotateSecret replaces the secret and returns the new one, which is not shown again. The former secret also signs
+// deliveries for [subscription.FormerSecretLife]. It needs the permissions of [Webhooks.Update].
+func (d Webhooks) RotateSecret(ctx context.Context, id int64) (w subscription.Webhook, secret string, err error) {
 	nothing := func(context.Context, Tx) error { return nil }
 	w, err = d.changeWebhook(ctx, id, nothing, func(_ context.Context, _ Tx, w *subscription.Webhook) error {
 		if err := d.mayAim(*w); err != nil {
@@ -251,7 +257,7 @@ func (d *Desk) RotateWebhookSecret(ctx context.Context, id int64) (w subscriptio
 }
 
 // changeWebhook applies change to a webhook and writes it. It calls first before locking the webhook.
-func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *subscription.Webhook) error) (subscription.Webhook, error) {
+func (d *desk) changeWebhook(ctx context.Context, id int64, first func(ctx context.Context, tx Tx) error, change func(ctx context.Context, tx Tx, w *subscription.Webhook) error) (subscription.Webhook, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
 		return subscription.Webhook{}, err
@@ -262,20 +268,21 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 		if err != nil {
 			return err
 		}
-		if w, err = tx.Webhooks().Lock(ctx, id); err != nil {
+		if w, err = webhookNoun().Rows(tx).Lock(ctx, id); err != nil {
 			return err
 		}
 		if err := d.mayHandle(w); err != nil {
 			return err
 		}
+		old := w
 		if err := change(ctx, tx, &w); err != nil {
 			return err
 		}
 		w.UpdatedAt = d.svc.now()
-		if err := tx.Webhooks().Update(ctx, &w); err != nil {
+		if err := webhookNoun().Rows(tx).Update(ctx, &w); err != nil {
 			return err
 		}
-		return d.emit(ctx, tx, "webhook.updated", w.ID, 0)
+		return d.emitChanged(ctx, tx, "webhook.updated", w.ID, 0, ofWebhook(old, w))
 	})
 	if err != nil {
 		return subscription.Webhook{}, err
@@ -283,35 +290,57 @@ func (d *Desk) changeWebhook(ctx context.Context, id int64, first func(ctx conte
 	return withoutSecrets(w), nil
 }
 
-// DeleteWebhook removes a webhook with its deliveries. It needs webhooks.delete.
-func (d *Desk) DeleteWebhook(ctx context.Context, id int64) error {
+// Delete removes a webhook with its deliveries. It needs webhooks.delete.
+func (d Webhooks) Delete(ctx context.Context, id int64) error {
 	begin, err := d.guard.Write(identity.WebhooksDelete)
 	if err != nil {
 		return err
 	}
-	may := func(ctx context.Context, tx Tx) error {
-		w, err := tx.Webhooks().Lock(ctx, id)
+	begin = begin.After(func(ctx context.Context, tx Tx) error {
+		w, err := webhookNoun().Rows(tx).Lock(ctx, id)
 		if err != nil {
 			return err
 		}
 		return d.mayHandle(w)
-	}
+	})
 	err = guard.InPieces(ctx, begin, func(ctx context.Context, tx Tx) (bool, error) {
-		if err := may(ctx, tx); err != nil {
-			return false, err
-		}
-		return tx.Webhooks().Trim(ctx, id, pieceRows)
+		return webhookNoun().Rows(tx).Trim(ctx, id, pieceRows)
 	})
 	if err != nil {
 		return err
 	}
 	return begin(ctx, func(ctx context.Context, tx Tx) error {
-		if err := may(ctx, tx); err != nil {
-			return err
-		}
-		if err := tx.Webhooks().Delete(ctx, id); err != nil {
+		if err := webhookNoun().Rows(tx).Delete(ctx, id); err != nil {
 			return err
 		}
 		return d.emit(ctx, tx, "webhook.deleted", id, 0)
 	})
+}
+
+func webhookNoun() storage.Declared[subscription.Webhook, storage.NoFilter] {
+	return storage.Declared[subscription.Webhook, storage.NoFilter]{
+		Noun: storage.Noun[subscription.Webhook]{
+			Name: "webhook",
+			ID:   func(t *subscription.Webhook) *int64 { return &t.ID },
+		},
+		Key: "webhook", Plural: "webhooks",
+		Columns: []storage.Column[subscription.Webhook]{
+			{Name: "url", Field: func(t *subscription.Webhook) any { return &t.URL }},
+			{Name: "events", Field: func(t *subscription.Webhook) any { return storage.Texts(&t.Events) }},
+			{Name: "mailbox_ids", Field: func(t *subscription.Webhook) any { return storage.IDs(&t.MailboxIDs) }, Refers: "mailbox", Loose: true, Limits: true},
+			{Name: "is_active", Field: func(t *subscription.Webhook) any { return &t.IsActive }},
+			{Name: "reason", Field: func(t *subscription.Webhook) any { return (*string)(&t.Reason) }},
+			{Name: "failing_since", Field: func(t *subscription.Webhook) any { return &t.FailingSince }},
+			{Name: "failures", Field: func(t *subscription.Webhook) any { return &t.Failures }},
+			{Name: "last_success_at", Field: func(t *subscription.Webhook) any { return &t.LastSuccessAt }},
+			{Name: "after_seq", Field: func(t *subscription.Webhook) any { return &t.After }},
+			{Name: "sealed_secret", Field: func(t *subscription.Webhook) any { return &t.SealedSecret }},
+			{Name: "sealed_former", Field: func(t *subscription.Webhook) any { return &t.SealedFormer }},
+			{Name: "former_until", Field: func(t *subscription.Webhook) any { return &t.FormerUntil }},
+			{Name: "user_id", Field: func(t *subscription.Webhook) any { return &t.UserID }, Refers: "user"},
+			{Name: "created_at", Field: func(t *subscription.Webhook) any { return &t.CreatedAt }},
+			{Name: "updated_at", Field: func(t *subscription.Webhook) any { return &t.UpdatedAt }},
+		},
+		Parts: []storage.Part{{Table: "hw_webhook_deliveries", Of: "webhook_id"}},
+	}
 }

@@ -33,9 +33,9 @@ func webhookBackoff(attempts int) (time.Duration, bool) {
 	return wait + rand.N(wait/20), true // jitter spreads retries
 }
 
-// WebhookDeliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that the member does not reach.
+// Deliveries lists a webhook's deliveries, newest first. It omits events of mailboxes that the member does not reach.
 // It needs webhooks.view. An absent webhook is a NotFound fault.
-func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[subscription.WebhookDelivery], error) {
+func (d Webhooks) Deliveries(ctx context.Context, filter subscription.WebhookDeliveryFilter, req storage.PageRequest) (storage.Page[subscription.WebhookDelivery], error) {
 	var none storage.Page[subscription.WebhookDelivery]
 	r, err := d.guard.Read(identity.WebhooksView)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.Webhoo
 	default:
 		return none, fault.Field("state", "must be pending, delivered or failed")
 	}
-	if _, err := r.Webhooks().Get(ctx, filter.WebhookID); err != nil {
+	if _, err := webhookNoun().Reader(r).Get(ctx, filter.WebhookID); err != nil {
 		return none, err
 	}
 	position := func(d subscription.WebhookDelivery) storage.Position { return storage.Position{ID: d.ID} }
@@ -55,16 +55,16 @@ func (d *Desk) WebhookDeliveries(ctx context.Context, filter subscription.Webhoo
 	})
 }
 
-// RedeliverWebhook retries a delivery now, whatever its state, and then as often as a new one, with the same MessageID. It
+// Redeliver retries a delivery now, whatever its state, and then as often as a new one, with the same MessageID. It
 // needs webhooks.update. A disabled webhook or a delivery in progress is a Conflict fault.
-func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (subscription.WebhookDelivery, error) {
+func (d Webhooks) Redeliver(ctx context.Context, webhookID, id int64) (subscription.WebhookDelivery, error) {
 	begin, err := d.guard.Write(identity.WebhooksUpdate)
 	if err != nil {
 		return subscription.WebhookDelivery{}, err
 	}
 	var out subscription.WebhookDelivery
 	err = begin(ctx, func(ctx context.Context, tx Tx) error {
-		w, err := tx.Webhooks().Lock(ctx, webhookID)
+		w, err := webhookNoun().Rows(tx).Lock(ctx, webhookID)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (d *Desk) RedeliverWebhook(ctx context.Context, webhookID, id int64) (subsc
 		case out.WebhookID != webhookID:
 			return fault.Missing("delivery", id)
 		case !w.IsActive:
-			return fault.New(fault.Conflict, "The webhook is switched off. Switch it on first.")
+			return fault.New(fault.Conflict, "The webhook is turned off. Turn it on first.")
 		case out.HeldUntil.After(now):
 			return fault.New(fault.Conflict, "The delivery is being attempted right now.")
 		}

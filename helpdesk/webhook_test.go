@@ -24,7 +24,7 @@ func (b *bundle) hook(types ...string) subscription.Webhook {
 	if len(types) == 0 {
 		types = []string{subscription.AllEvents}
 	}
-	w, secret, err := b.desk.CreateWebhook(b.ctx, subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(types)})
+	w, secret, err := b.desk.Webhooks().Create(b.ctx, subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(types)})
 	if err != nil || !strings.HasPrefix(secret, subscription.WebhookSecretPrefix) {
 		b.t.Fatal(secret, err)
 	}
@@ -45,7 +45,7 @@ func (b *bundle) distribute() {
 // hooked are the deliveries of a webhook, newest first.
 func (b *bundle) hooked(w subscription.Webhook) []subscription.WebhookDelivery {
 	b.t.Helper()
-	return must(b.desk.WebhookDeliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{Limit: 100}))(b.t).Items
+	return must(b.desk.Webhooks().Deliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{Limit: 100}))(b.t).Items
 }
 
 // take takes deliveries for a job.
@@ -85,7 +85,7 @@ func TestWebhookInput(t *testing.T) {
 		"many":           {"https://example.org", many(51), fault.Fields{"events": {"has more than 50 types"}}},
 	} {
 		in := subscription.WebhookInput{URL: storage.Some(test.url), Events: storage.Some(test.events)}
-		_, _, err := b.desk.CreateWebhook(b.ctx, in)
+		_, _, err := b.desk.Webhooks().Create(b.ctx, in)
 		if diff := cmp.Diff(test.want, fieldsOf(err)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -94,22 +94,22 @@ func TestWebhookInput(t *testing.T) {
 		URL: storage.Some(" http://example.org:8080/" + strings.Repeat("x", 1976) + " "), Events: storage.Some([]string{"tag.updated", "tag.created", "tag.updated"}),
 		MailboxIDs: storage.Some([]int64{b.mailbox.ID, b.mailbox.ID}), IsActive: storage.Some(false),
 	}
-	w, _, err := b.desk.CreateWebhook(b.ctx, in)
+	w, _, err := b.desk.Webhooks().Create(b.ctx, in)
 	if err != nil || len(w.URL) != 2000 || w.IsActive || w.SealedSecret != nil || !slices.Equal(w.Events, []string{"tag.created", "tag.updated"}) || len(w.MailboxIDs) != 1 {
 		t.Errorf("%.300s %v", fmt.Sprintf("%+v", w), err)
 	}
 	// absent fields are unchanged, null and empty mean all mailboxes
-	same := must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{}))(t)
+	same := must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{}))(t)
 	if diff := cmp.Diff(w, same); diff != "" {
 		t.Error(diff)
 	}
-	if all := must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Null[[]int64]()}))(t); len(all.MailboxIDs) != 0 {
+	if all := must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Null[[]int64]()}))(t); len(all.MailboxIDs) != 0 {
 		t.Errorf("%+v", all)
 	}
-	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{99})}); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{99})}); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("an unknown mailbox: %v", err)
 	}
-	if _, err := b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{URL: storage.Null[string]()}); !errors.Is(err, helpdesk.ErrInvalid) {
+	if _, err := b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{URL: storage.Null[string]()}); !errors.Is(err, helpdesk.ErrInvalid) {
 		t.Errorf("without an address: %v", err)
 	}
 }
@@ -131,11 +131,11 @@ func TestWebhookNumber(t *testing.T) {
 		b.hook()
 	}
 	in := subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some([]string{"*"})}
-	if _, _, err := b.desk.CreateWebhook(b.ctx, in); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, _, err := b.desk.Webhooks().Create(b.ctx, in); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("one more: %v", err)
 	}
-	all := must(b.desk.Webhooks(b.ctx, storage.PageRequest{Limit: 100}))(t).Items
-	if err := b.desk.DeleteWebhook(b.ctx, all[3].ID); err != nil {
+	all := must(b.desk.Webhooks().List(b.ctx, storage.PageRequest{Limit: 100}))(t).Items
+	if err := b.desk.Webhooks().Delete(b.ctx, all[3].ID); err != nil {
 		t.Fatal(err)
 	}
 	b.hook()
@@ -145,15 +145,15 @@ func TestWebhookNumber(t *testing.T) {
 func TestWebhookReach(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
-	role := must(b.desk.CreateRole(b.ctx, identity.RoleInput{Name: "Hooks", Permissions: storage.Some([]identity.Permission{
+	other := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
+	role := must(b.desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Hooks", Permissions: storage.Some([]identity.Permission{
 		identity.WebhooksView, identity.WebhooksCreate, identity.WebhooksUpdate, identity.WebhooksDelete, identity.ConversationsView, identity.TagsView,
 	})}))(t)
 	all := b.joined("all", role.ID, nil)
 	some := b.joined("some", role.ID, []int64{b.mailbox.ID})
 	wide := b.hook()
 	narrow := b.hook("conversation.created")
-	narrow = must(b.desk.UpdateWebhook(b.ctx, narrow.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
+	narrow = must(b.desk.Webhooks().Update(b.ctx, narrow.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{b.mailbox.ID})}))(t)
 	for name, test := range map[string]struct {
 		desk      *helpdesk.Desk
 		events    []string
@@ -170,35 +170,35 @@ func TestWebhookReach(t *testing.T) {
 		"all mailboxes, as a member of one": {some, []string{"tag.created"}, nil, helpdesk.ErrForbidden},
 	} {
 		in := subscription.WebhookInput{URL: storage.Some("https://example.org"), Events: storage.Some(test.events), MailboxIDs: storage.Some(test.mailboxes)}
-		if _, _, err := test.desk.CreateWebhook(b.ctx, in); !errors.Is(err, test.want) {
+		if _, _, err := test.desk.Webhooks().Create(b.ctx, in); !errors.Is(err, test.want) {
 			t.Errorf("creating with %s: %v, want %v", name, err, test.want)
 		}
 		hook, want := wide, test.want
 		if test.desk == some {
-			if _, err := some.UpdateWebhook(b.ctx, wide.ID, in); !errors.Is(err, helpdesk.ErrForbidden) {
+			if _, err := some.Webhooks().Update(b.ctx, wide.ID, in); !errors.Is(err, helpdesk.ErrForbidden) {
 				t.Errorf("taking over, with %s: %v", name, err)
 			}
 			hook = narrow
 		}
-		if _, err := test.desk.UpdateWebhook(b.ctx, hook.ID, in); !errors.Is(err, want) {
+		if _, err := test.desk.Webhooks().Update(b.ctx, hook.ID, in); !errors.Is(err, want) {
 			t.Errorf("updating to %s: %v, want %v", name, err, want)
 		}
 		restore := subscription.WebhookInput{Events: storage.Some([]string{"*"}), MailboxIDs: storage.Null[[]int64]()}
-		must(b.desk.UpdateWebhook(b.ctx, wide.ID, restore))(t)
+		must(b.desk.Webhooks().Update(b.ctx, wide.ID, restore))(t)
 	}
 	elsewhere := subscription.WebhookInput{URL: storage.Some("https://elsewhere.example")}
 	for name, err := range map[string]error{
-		"turning all events elsewhere": errOf(all.UpdateWebhook(b.ctx, wide.ID, elsewhere)),
-		"the secret of all events":     errOf2(all.RotateWebhookSecret(b.ctx, wide.ID)),
+		"turning all events elsewhere": errOf(all.Webhooks().Update(b.ctx, wide.ID, elsewhere)),
+		"the secret of all events":     errOf2(all.Webhooks().RotateSecret(b.ctx, wide.ID)),
 	} {
 		if !errors.Is(err, helpdesk.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := errOf(some.UpdateWebhook(b.ctx, narrow.ID, elsewhere)); err != nil {
+	if err := errOf(some.Webhooks().Update(b.ctx, narrow.ID, elsewhere)); err != nil {
 		t.Errorf("own events: %v", err)
 	}
-	if err := errOf2(some.RotateWebhookSecret(b.ctx, narrow.ID)); err != nil {
+	if err := errOf2(some.Webhooks().RotateSecret(b.ctx, narrow.ID)); err != nil {
 		t.Errorf("the secret of own events: %v", err)
 	}
 }
@@ -223,24 +223,24 @@ func (b *bundle) joined(name string, role int64, mailboxes []int64) *helpdesk.De
 func TestDistribute(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	other := must(b.desk.CreateMailbox(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
+	other := must(b.desk.Mailboxes().Create(b.ctx, helpdesk.MailboxInput{Name: storage.Some("Other"), Email: storage.Some("other@example.org")}))(t)
 	b.tag("before")
 	everything := b.hook()
 	tags := b.hook("tag.created", "tag.deleted")
 	of := b.hook("tag.created", "conversation.created")
-	of = must(b.desk.UpdateWebhook(b.ctx, of.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{other.ID})}))(t)
+	of = must(b.desk.Webhooks().Update(b.ctx, of.ID, subscription.WebhookInput{MailboxIDs: storage.Some([]int64{other.ID})}))(t)
 	off := b.hook("tag.created")
-	must(b.desk.UpdateWebhook(b.ctx, off.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.Webhooks().Update(b.ctx, off.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	tag := b.tag("first")
 	for _, mailbox := range []int64{b.mailbox.ID, other.ID} {
-		must(b.desk.CreateConversation(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: mailbox}))(t)
+		must(b.desk.Conversations().Create(b.ctx, helpdesk.ConversationInput{Channel: "email", To: "ada@example.com", MailboxID: mailbox}))(t)
 	}
-	if err := b.desk.DeleteTag(b.ctx, tag); err != nil {
+	if err := b.desk.Tags().Delete(b.ctx, tag); err != nil {
 		t.Fatal(err)
 	}
 	b.distribute()
 	types := func(desk *helpdesk.Desk, w subscription.Webhook) (types []string) {
-		for _, d := range must(desk.WebhookDeliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{}))(t).Items {
+		for _, d := range must(desk.Webhooks().Deliveries(b.ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, storage.PageRequest{}))(t).Items {
 			types = append(types, d.Type)
 		}
 		slices.Reverse(types)
@@ -263,14 +263,14 @@ func TestDistribute(t *testing.T) {
 	if n := b.hookJobs(); n != 3 {
 		t.Errorf("%d jobs", n)
 	}
-	admin := must(b.desk.Roles(b.ctx))(t)
+	admin := must(b.desk.Roles().All(b.ctx))(t)
 	at := slices.IndexFunc(admin, func(r identity.Role) bool { return r.Key == identity.RoleAdmin })
 	limited := b.joined("limited", admin[at].ID, []int64{b.mailbox.ID})
 	if diff := cmp.Diff([]string{"tag.created"}, types(limited, of)); diff != "" {
 		t.Errorf("as a member of another mailbox: %s", diff)
 	}
 	hidden := b.hooked(of)[0]
-	if _, err := limited.RedeliverWebhook(b.ctx, of.ID, hidden.ID); !errors.Is(err, helpdesk.ErrForbidden) {
+	if _, err := limited.Webhooks().Redeliver(b.ctx, of.ID, hidden.ID); !errors.Is(err, helpdesk.ErrForbidden) {
 		t.Errorf("redelivering what is out of reach: %v", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestDistributeInBatches(t *testing.T) {
 	if len(all) != 250 || len(seqs) != 250 {
 		t.Errorf("%d deliveries of %d events", len(all), len(seqs))
 	}
-	if err := b.desk.DeleteWebhook(b.ctx, w.ID); err != nil {
+	if err := b.desk.Webhooks().Delete(b.ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the first finds out, then nothing is kept of it
@@ -320,7 +320,7 @@ func TestWebhookOffAndOn(t *testing.T) {
 	calls := b.take(w, 1, 4)
 	b.tag("on the way")
 	b.distribute()
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	for _, d := range b.hooked(w) {
 		if d.State != subscription.WebhookFailed || d.Problem != "The webhook was switched off." || d.HeldBy != 0 {
 			t.Errorf("%+v", d)
@@ -334,23 +334,23 @@ func TestWebhookOffAndOn(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	b.tag("missed")
-	if _, err := b.desk.RedeliverWebhook(b.ctx, w.ID, b.hooked(w)[0].ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Webhooks().Redeliver(b.ctx, w.ID, b.hooked(w)[0].ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("redelivering to what is off: %v", err)
 	}
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
+	must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(true)}))(t)
 	b.tag("heard")
 	b.distribute()
 	if got := b.hooked(w); len(got) != 3 || got[0].State != subscription.WebhookPending {
 		t.Errorf("%d deliveries, the last %+v", len(got), got[0])
 	}
-	again := must(b.desk.RedeliverWebhook(b.ctx, w.ID, b.hooked(w)[1].ID))(t)
+	again := must(b.desk.Webhooks().Redeliver(b.ctx, w.ID, b.hooked(w)[1].ID))(t)
 	if again.State != subscription.WebhookPending || again.MessageID() != b.hooked(w)[1].MessageID() {
 		t.Errorf("%+v", again)
 	}
 	if calls := b.take(w, 2, 4); len(calls) != 2 {
 		t.Errorf("%d calls", len(calls))
 	}
-	if _, err := b.desk.RedeliverWebhook(b.ctx, w.ID, again.ID); !errors.Is(err, helpdesk.ErrConflict) {
+	if _, err := b.desk.Webhooks().Redeliver(b.ctx, w.ID, again.ID); !errors.Is(err, helpdesk.ErrConflict) {
 		t.Errorf("redelivering what is being tried: %v", err)
 	}
 	for name, id := range map[string]int64{"nothing": 99, "another webhook's": again.ID} {
@@ -358,7 +358,7 @@ func TestWebhookOffAndOn(t *testing.T) {
 		if name != "nothing" {
 			hook = b.hook().ID
 		}
-		if _, err := b.desk.RedeliverWebhook(b.ctx, hook, id); !errors.Is(err, helpdesk.ErrNotFound) {
+		if _, err := b.desk.Webhooks().Redeliver(b.ctx, hook, id); !errors.Is(err, helpdesk.ErrNotFound) {
 			t.Errorf("redelivering %s: %v", name, err)
 		}
 	}
@@ -369,7 +369,7 @@ func TestDeliveryAfterOff(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	w := b.hook("tag.created")
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
+	must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 	err := b.store.InTx(b.ctx, helpdesk.Scope{AccountID: b.account.ID}, func(ctx context.Context, tx helpdesk.Tx) error {
 		d := subscription.WebhookDelivery{WebhookID: w.ID, Seq: 1, Type: "tag.created", State: subscription.WebhookPending}
 		return tx.WebhookDeliveries().Insert(ctx, &d)
@@ -430,7 +430,7 @@ func TestTaking(t *testing.T) {
 	if d := b.hooked(w)[3]; d.State != subscription.WebhookDelivered {
 		t.Errorf("%+v", d)
 	}
-	if err := b.desk.DeleteWebhook(b.ctx, w.ID); err != nil {
+	if err := b.desk.Webhooks().Delete(b.ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}
 	if next := b.report(first[2], 500, 4); next != nil {
@@ -508,12 +508,12 @@ func TestWebhookAudit(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	w := b.hook()
-	must(b.desk.UpdateWebhook(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
-	if err := b.desk.DeleteWebhook(b.ctx, w.ID); err != nil {
+	must(b.desk.Webhooks().Update(b.ctx, w.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
+	if err := b.desk.Webhooks().Delete(b.ctx, w.ID); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, e := range must(b.desk.AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
+	for _, e := range must(b.desk.Account().AuditLog(b.ctx, helpdesk.AuditFilter{}, storage.PageRequest{}))(t).Items {
 		if strings.HasPrefix(e.Action, "webhook.") && e.Subject == w.ID && e.UserID == b.owner.ID {
 			got = append(got, e.Action)
 		}

@@ -125,7 +125,7 @@ func (r *Revision) apply(ctx context.Context, tx Tx, in ArticleInput, now time.T
 		return err
 	}
 	if seen.crossed(in.TextInput) {
-		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Somebody else has changed this text since you read it."}
+		return &fault.Error{Kind: fault.Conflict, Code: CodeCrossed, Message: "Someone else has changed this text since you read it."}
 	}
 	if _, err := tx.Collections().Get(ctx, in.CollectionID); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (e *Editor) Draft(ctx context.Context, id int64) (ArticleRevision, error) {
 		return ArticleRevision{}, err
 	}
 	a.Revision = draft
-	return a, settle(ctx, r, &a)
+	return a, removeDeletedPlaces(ctx, r, &a)
 }
 
 // Drafts returns the drafts of the articles that have one, in any order. It does what [Editor.Draft] does for many articles
@@ -290,7 +290,7 @@ func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]Arti
 		for i := range drafts {
 			settling[i] = &drafts[i]
 		}
-		if err := settle(ctx, r, settling...); err != nil {
+		if err := removeDeletedPlaces(ctx, r, settling...); err != nil {
 			return nil, err
 		}
 		all = append(all, drafts...)
@@ -298,9 +298,9 @@ func (e *Editor) Drafts(ctx context.Context, articles []ArticleRevision) ([]Arti
 	return all, nil
 }
 
-// settle removes deleted collections and categories from revisions that are not live; a deleted collection is replaced by
+// removeDeletedPlaces removes deleted collections and categories from revisions that are not live; a deleted collection is replaced by
 // that of the article.
-func settle(ctx context.Context, r Reader, revisions ...*ArticleRevision) error {
+func removeDeletedPlaces(ctx context.Context, r Reader, revisions ...*ArticleRevision) error {
 	var collections, categories []int64
 	for _, a := range revisions {
 		collections = append(collections, a.Revision.CollectionID)
@@ -479,7 +479,7 @@ func (e *Editor) UpdateDraft(ctx context.Context, id int64, in ArticleInput) (Ar
 			if a.Revision, err = tx.Revision(ctx, id, a.Article.Draft); err != nil {
 				return err
 			}
-			if err := settle(ctx, tx.Reader(), a); err != nil {
+			if err := removeDeletedPlaces(ctx, tx.Reader(), a); err != nil {
 				return err
 			}
 		}

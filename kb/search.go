@@ -3,10 +3,7 @@ package kb
 import (
 	"cmp"
 	"context"
-	"html"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/language"
 
@@ -208,12 +205,6 @@ func anything(ctx context.Context, find finder, q SearchQuery) (bool, error) {
 	return false, nil
 }
 
-// Lengths of a snippet in bytes: before the first marked word, and in total.
-const (
-	snippetBefore = 60
-	snippetLength = 240
-)
-
 // highlight marks the matched words.
 func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
 	text := contenthtml.Text(content)
@@ -226,62 +217,7 @@ func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
 			text, marks = summary, in
 		}
 	}
-	return Highlight{Title: marked(title, search.Marks(title, words)), Snippet: snippet(text, marks)}
-}
-
-// snippet returns a passage around the first mark.
-func snippet(text string, marks []search.Range) string {
-	begin, end := 0, len(text)
-	if len(marks) > 0 {
-		begin = wordBegin(text, marks[0].Begin-snippetBefore)
-	}
-	if begin+snippetLength < end {
-		end = wordBegin(text, begin+snippetLength)
-	}
-	if len(marks) > 0 {
-		end = max(end, marks[0].End)
-	}
-	var inside []search.Range
-	for _, m := range marks {
-		if m.End <= end {
-			inside = append(inside, search.Range{Begin: m.Begin - begin, End: m.End - begin})
-		}
-	}
-	out := marked(text[begin:end], inside)
-	if begin > 0 {
-		out = "… " + out
-	}
-	if end < len(text) {
-		out = strings.TrimRight(out, " \n") + " …"
-	}
-	return strings.ReplaceAll(out, "\n", " ")
-}
-
-// wordBegin returns the start of the word at an offset, or of the character when there is no space nearby.
-func wordBegin(text string, at int) int {
-	if at <= 0 {
-		return 0
-	}
-	if space := strings.LastIndexAny(text[max(0, at-30):at], " \n"); space >= 0 {
-		return max(0, at-30) + space + 1
-	}
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
-}
-
-// marked escapes a text and puts mark elements around parts of it.
-func marked(text string, marks []search.Range) string {
-	var b strings.Builder
-	at := 0
-	for _, m := range marks {
-		b.WriteString(html.EscapeString(text[at:m.Begin]))
-		b.WriteString("<mark>" + html.EscapeString(text[m.Begin:m.End]) + "</mark>")
-		at = m.End
-	}
-	b.WriteString(html.EscapeString(text[at:]))
-	return b.String()
+	return Highlight{Title: search.Highlight(title, search.Marks(title, words)), Snippet: search.Snippet(text, marks)}
 }
 
 // Found is an article that a search found.

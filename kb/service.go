@@ -95,7 +95,7 @@ func New(cfg Config) (*Service, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	if err := storage.CheckRows(cfg.Store.Within(Scope{})); err != nil {
+	if err := storage.CheckRows(rowsOf(cfg.Store.Within(Scope{}))); err != nil {
 		return nil, err
 	}
 	if cfg.SitesDomain == "" {

@@ -79,7 +79,7 @@ func (v *Visitor) FirstOfEach(ctx context.Context, of []FirstOf) (map[int64][]Ar
 		return nil, err
 	}
 	if len(of) > storage.MaxLimit || slices.ContainsFunc(of, func(f FirstOf) bool { return f.N > storage.MaxLimit }) {
-		return nil, fault.Field("categories", "has more than 100 ids, or asks for more than 100 articles")
+		return nil, fault.Field("categories", "has more than 100 ids or requests more than 100 articles")
 	}
 	list, err := r.FirstArticles(ctx, of)
 	wanted := map[int64]int{}
@@ -149,8 +149,8 @@ func (t *TitleWords) article(id int64) (a ArticleRevision, ok bool) {
 	return a, ok
 }
 
-// keep caches articles.
-func (t *TitleWords) keep(articles []ArticleRevision) {
+// cacheArticles caches articles.
+func (t *TitleWords) cacheArticles(articles []ArticleRevision) {
 	if t == nil {
 		return
 	}
@@ -260,7 +260,7 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 			return nil, err
 		}
 		found = shownArticles(found)
-		q.Words.keep(found)
+		q.Words.cacheArticles(found)
 		list = append(list, found...)
 	}
 	slices.SortFunc(list, func(a, b ArticleRevision) int { return byWeight(a.Article.ID, b.Article.ID) })

@@ -73,6 +73,14 @@ type Reader interface {
 	ThemeFiles() storage.RowReader[ThemeFile, ThemeFileFilter]
 }
 
+// rowsOf returns what a reader returns for each noun, by the name of the method.
+func rowsOf(r Reader) map[string]any {
+	return map[string]any{
+		"Articles": r.Articles(), "Categories": r.Categories(), "Collections": r.Collections(), "Feedback": r.Feedback(),
+		"Files": r.Files(), "Sites": r.Sites(), "Themes": r.Themes(), "ThemeFiles": r.ThemeFiles(),
+	}
+}
+
 // Rows reads and writes the rows of a scope in a transaction. [Nouns] declares the nouns. A row that refers to something
 // outside the site is a NotFound fault.
 type Rows interface {

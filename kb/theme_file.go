@@ -86,7 +86,7 @@ func (e *Editor) content(ctx context.Context, f ThemeFile) ([]byte, error) {
 }
 
 // errMoved is the error of a change that was checked against files that have changed since.
-var errMoved = fault.New(fault.Conflict, "Somebody else is changing the theme. Try again.")
+var errMoved = fault.New(fault.Conflict, "Someone else is changing the theme. Try again.")
 
 // attempts is how often a change is checked again after a concurrent change.
 const attempts = 4

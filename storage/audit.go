@@ -9,13 +9,21 @@ import (
 // the same transaction as the change it records.
 type AuditEntry struct {
 	ID        int64
-	Action    string    // event type, such as "membership.updated", or for what users do to themselves, "user.logged_in"
-	Subject   int64     // id of the resource; Action begins with its noun
-	MailboxID int64     // members of this mailbox may see the entry; 0: everyone who may see the log
-	UserID    int64     // user who acted; 0: the operator of the program
-	TokenID   int64     // access token or session that was used; 0: none
-	Address   string    // client address; "" when unknown
+	Action    string // event type, such as "membership.updated", or for what users do to themselves, "user.logged_in"
+	Subject   int64  // id of the resource; Action begins with its noun
+	MailboxID int64  // members of this mailbox may see the entry; 0: everyone who may see the log
+	UserID    int64  // user who acted; 0: the operator of the program
+	TokenID   int64  // access token or session that was used; 0: none
+	Address   string // client address; "" when unknown
+	Changes   []AuditChange
 	CreatedAt time.Time // time of the transaction
+}
+
+// AuditChange is one thing that an audited change changed. Of a list it has only what was added and removed.
+type AuditChange struct {
+	Field string   `json:"field"`          // as the API calls it, such as "roles"
+	From  []string `json:"from,omitempty"` // the former value; of a list what was removed. Names as they were then
+	To    []string `json:"to,omitempty"`   // the new value; of a list what was added
 }
 
 // AuditWriter writes the audit log. Entries are never changed.

@@ -14,6 +14,8 @@ type Note struct {
 	Holder  string    // who writes the note, at most 64 bytes; random
 	Until   time.Time // when the note expires
 	Answer  []byte    // at most 8 MiB; nil while the request is in progress
+	// ConversationID is the conversation whose content the answer has: a help desk forgets the note with it. 0: none.
+	ConversationID int64
 }
 
 // ErrNoted is the error of [Idempotency.Note] for a key that another holder has noted.
@@ -41,7 +43,7 @@ type Idempotency interface {
 // the process or the connection during the first try:
 //
 //	answer, err := storage.Once(ctx, db, note, now, func(ctx context.Context) ([]byte, error) {
-//		customer, err := desk.CreateCustomer(ctx, input)
+//		customer, err := desk.Customers().Create(ctx, input)
 //		return strconv.AppendInt(nil, customer.ID, 10), err
 //	})
 //

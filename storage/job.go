@@ -16,6 +16,9 @@ type Job struct {
 	// Trace is the traceparent of the work that enqueued it, at most [MaxTraceparent] bytes; "": Enqueue asks the context, see
 	// [Traceparent], and what is not traced has none.
 	Trace string
+	// Listens are types of events: the job is dropped unless the account listens to one of them when the transaction commits, see
+	// identity.Account; nil: it is never dropped.
+	Listens []string
 }
 
 // ClaimedJob is a job that a worker has leased.
@@ -30,8 +33,8 @@ type ClaimedJob struct {
 	Lost int
 }
 
-// BuriedJob is a job that was given up; a person decides what to do with it.
-type BuriedJob struct {
+// FailedJob is a job that was given up; a person decides what to do with it.
+type FailedJob struct {
 	ID int64
 	Job
 	Attempt int
@@ -48,12 +51,12 @@ type Jobs interface {
 	Finish(ctx context.Context, jobs ...ClaimedJob) error
 	// Retry makes a job due again at runAt and stores the reason, job.Failed and job.Away.
 	Retry(ctx context.Context, job ClaimedJob, runAt time.Time, reason string) error
-	// Bury sets a job aside for a person to decide about; it is not claimed again.
-	Bury(ctx context.Context, job ClaimedJob, reason string) error
+	// Fail sets a job aside for a person to decide about; it is not claimed again.
+	Fail(ctx context.Context, job ClaimedJob, reason string) error
 	// Extend prolongs the lease of a long-running job. A job that a later attempt has taken over is a Conflict fault.
 	Extend(ctx context.Context, job ClaimedJob, lease time.Time) error
-	// Buried lists buried jobs, newest first.
-	Buried(ctx context.Context, seek Seek) ([]BuriedJob, error)
+	// FailedJobs lists failed jobs, newest first.
+	FailedJobs(ctx context.Context, seek Seek) ([]FailedJob, error)
 	// Wake returns a channel that usually receives a value soon after jobs were committed; workers must poll as well. The
 	// channel is valid for the life of the store.
 	Wake() <-chan struct{}

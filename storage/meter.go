@@ -18,7 +18,7 @@ type Meter struct {
 }
 
 // ErrPageTooLarge is the error of a statement that reads more than [Meter].Page.
-var ErrPageTooLarge = fault.New(fault.TooLarge, "The answer would be too large. Ask for less at once.")
+var ErrPageTooLarge = fault.New(fault.TooLarge, "The response would be too large. Request less at once.")
 
 type meterKey struct{}
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"math"
-	"reflect"
 
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -71,12 +70,17 @@ type Noun[T any] struct {
 type Unique[T any] struct {
 	// Code is the code of the Conflict fault.
 	Code string
+	// Index is the end of the name of the database's index, as in "key"; only rules of plain nouns have it, see [Declared].
+	Index string
 	// Fields returns pointers to the fields: *string, *int64, *bool or *[]byte.
 	Fields func(*T) []any
 	// Optional exempts rows whose last field is empty.
 	Optional bool
 	// Everywhere extends the rule over all accounts.
 	Everywhere bool
+	// AccountLast has the database's index end with the account instead of beginning with it, so that rows of all accounts are
+	// found by it; only for rules of plain nouns.
+	AccountLast bool
 }
 
 // Broken reports whether two rows violate the rule.
@@ -142,16 +146,12 @@ func equalFields(a, b any) bool {
 	return false
 }
 
-// CheckRows refuses a reader that returns nil for some noun, as a wrapper may that is older than the noun. The Invalid fault
-// lists these nouns.
-func CheckRows(reader any) error {
+// CheckRows refuses a reader that returns nil for some noun, as a wrapper may that is older than the noun. It gets what the
+// reader returned, by the name of the method; the Invalid fault lists these names.
+func CheckRows(rows map[string]any) error {
 	var problems fault.Collector
-	r := reflect.ValueOf(reader)
-	for i := range r.NumMethod() {
-		method := r.Method(i)
-		if of := method.Type(); of.NumIn() == 0 && of.NumOut() == 1 && of.Out(0).Kind() == reflect.Interface {
-			problems.Check(!method.Call(nil)[0].IsNil(), "Store", "has no rows of "+r.Type().Method(i).Name)
-		}
+	for name, of := range rows {
+		problems.Check(of != nil, "Store", "has no rows of "+name)
 	}
 	return problems.Err()
 }

@@ -49,12 +49,3 @@ func Locking(ctx context.Context) context.Context { return context.WithValue(ctx
 
 // IsLocking reports whether ctx comes from [Locking]. It is for stores.
 func IsLocking(ctx context.Context) bool { return ctx.Value(locking{}) != nil }
-
-type alone struct{}
-
-// Alone returns a context under which an InTx has its account to itself: it waits for the account's running transactions to
-// end, and later ones wait for it. It is for deleting rows that many others refer to.
-func Alone(ctx context.Context) context.Context { return context.WithValue(ctx, alone{}, true) }
-
-// IsAlone reports whether ctx comes from [Alone]. It is for stores; a store with a single writer need not check it.
-func IsAlone(ctx context.Context) bool { return ctx.Value(alone{}) != nil }

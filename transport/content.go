@@ -25,9 +25,15 @@ type Content struct {
 	Link   string
 	Held   int  // bytes of the file that are in memory; 0 if it is read while it is sent
 	Public bool // anyone may read it, from any page; shared caches may store it
+	// Write writes a file whose size is not known before, in place of Body. If it fails after some of it was sent, the connection is
+	// cut, so that nobody takes the beginning for the whole.
+	Write func(w io.Writer) error
 }
 
 func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
+	if c.Write != nil {
+		return c.stream(w, r)
+	}
 	defer func() { _ = c.Body.Close() }() // only read
 	if out, ok := w.(*response); ok {
 		out.holds = c.Held
@@ -38,7 +44,7 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	file.Describe(h, c.Type, c.Name)
-	c.keep(h)
+	c.setCacheControl(h)
 	if c.ETag != "" {
 		h.Set("ETag", `"`+strings.ReplaceAll(c.ETag, `"`, "")+`"`)
 	}
@@ -53,12 +59,40 @@ func (c Content) serve(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// stream answers with what Write writes.
+func (c Content) stream(w http.ResponseWriter, r *http.Request) error {
+	file.Describe(w.Header(), c.Type, c.Name)
+	c.setCacheControl(w.Header())
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	out := &begunWriter{Writer: w}
+	err := c.Write(out)
+	if err != nil && out.begun {
+		panic(http.ErrAbortHandler)
+	}
+	return err
+}
+
+// begunWriter notes whether anything was written.
+type begunWriter struct {
+	io.Writer
+	begun bool
+}
+
+// Write implements [io.Writer].
+func (w *begunWriter) Write(p []byte) (int, error) {
+	w.begun = true
+	return w.Writer.Write(p)
+}
+
 // Immutable is the MaxAge of content that never changes at its address.
 const Immutable = 365 * 24 * time.Hour
 
-// keep sets how the answer may be cached. Public content may be used by pages of all origins, such as sites on a host of
+// setCacheControl sets how the answer may be cached. Public content may be used by pages of all origins, such as sites on a host of
 // their own.
-func (c Content) keep(h http.Header) {
+func (c Content) setCacheControl(h http.Header) {
 	cacheable(h)
 	who, age := "private", fmt.Sprintf(", max-age=%d", int(c.MaxAge.Seconds()))
 	if c.Public {

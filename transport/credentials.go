@@ -27,5 +27,14 @@ func (r *Request) Secure() bool {
 // SameSite returns a Forbidden fault with the code cross_origin for a request from another site that may change something.
 func (r *Request) SameSite() error { return cookie.SameSite(r.http, r.table.config.BaseURL) }
 
+// FromOtherSite returns the fault of [Request.SameSite] for a request with a cookie, and without Authorization, that a
+// browser sent for a page of another site. What is no browser, and so says nothing about it, is not refused.
+func (r *Request) FromOtherSite() error {
+	if r.Header("Cookie") == "" || r.Header("Authorization") != "" || r.Header("Sec-Fetch-Site") == "" && r.Header("Origin") == "" {
+		return nil
+	}
+	return r.SameSite()
+}
+
 // SetCookie adds a cookie to the answer, even if the answer is an error.
 func (r *Request) SetCookie(c *http.Cookie) { r.writer.Header().Add("Set-Cookie", c.String()) }

@@ -18,10 +18,10 @@ const tagSize = 6
 const notACursor = "!"
 
 // paged is an input with a [Paging].
-type paged interface{ take(tag string) }
+type paged interface{ acceptCursor(tag string) }
 
-// take leaves the cursor that a list understands.
-func (p *Paging) take(tag string) {
+// acceptCursor leaves the cursor that a list understands.
+func (p *Paging) acceptCursor(tag string) {
 	if p.Cursor == "" {
 		return
 	}

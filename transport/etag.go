@@ -208,7 +208,7 @@ func (r *Request) ifMatch(ctx context.Context) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Precondition, "Somebody else has changed the resource since you read it.")
+	return fault.New(fault.Precondition, "Someone else has changed the resource since you read it.")
 }
 
 // matchLocked is ifMatch at the beginning of the transaction that makes the change. The first GET locks the object; the

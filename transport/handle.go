@@ -217,7 +217,7 @@ func (r *Request) bind(in any) error {
 	})
 	if list, ok := in.(paged); ok {
 		r.tag = r.listTag(in)
-		list.take(r.tag)
+		list.acceptCursor(r.tag)
 	}
 	unknown := unknownExpand(query.Get("expand"), r.route.Expand)
 	if unknown == nil {

@@ -36,7 +36,7 @@ var (
 	errKeyInUse = &fault.Error{Kind: fault.Conflict, Code: "idempotency_key_in_use",
 		Message: "The request with this Idempotency-Key is still being processed. Try again later."}
 	errAnswerLost = &fault.Error{Kind: fault.Conflict, Code: "idempotency_answer_lost",
-		Message: "The request with this Idempotency-Key has been processed. Its answer is no longer available."}
+		Message: "The request with this Idempotency-Key has been processed. Its response is no longer available."}
 )
 
 // Identify names the caller of a request with an Idempotency-Key: a resolver calls it with a text unique to the caller.
@@ -113,9 +113,9 @@ func (k *keyed) before(ctx context.Context) (*kept, error) {
 	return unpack(text)
 }
 
-// take records the request, without an answer, as the first step of the transaction of ctx. From then on, others with the
+// recordRequest records the request, without an answer, as the first step of the transaction of ctx. From then on, others with the
 // same key wait.
-func (k *keyed) take(ctx context.Context) error { return k.store.Note(ctx, k.note, k.now) }
+func (k *keyed) recordRequest(ctx context.Context) error { return k.store.Note(ctx, k.note, k.now) }
 
 // answer records the answer in the same transaction.
 func (k *keyed) answer(ctx context.Context, answer kept) error {

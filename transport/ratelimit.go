@@ -54,8 +54,8 @@ func (e *tooMany) Error() string             { return errTooMany.Error() }
 func (e *tooMany) Unwrap() error             { return errTooMany }
 func (e *tooMany) RetryAfter() time.Duration { return e.wait }
 
-// take counts a request and reports the rest of the limit to the client.
-func take(ctx context.Context, l Limiter, key string, h http.Header) error {
+// countRequest counts a request and reports the rest of the limit to the client.
+func countRequest(ctx context.Context, l Limiter, key string, h http.Header) error {
 	if l == nil {
 		return nil
 	}
@@ -74,19 +74,19 @@ func take(ctx context.Context, l Limiter, key string, h http.Header) error {
 func (t *Table) limit(h http.Header, r *Request) error {
 	switch {
 	case r.route == nil:
-		return take(r.Context(), t.config.Limiter, r.ClientKey(), h)
+		return countRequest(r.Context(), t.config.Limiter, r.ClientKey(), h)
 	case r.route.Public && r.route.Method != http.MethodGet:
-		return take(r.Context(), t.config.PublicLimiter, r.ClientKey(), h)
+		return countRequest(r.Context(), t.config.PublicLimiter, r.ClientKey(), h)
 	case r.route.Public:
-		return take(r.Context(), t.config.Limiter, r.ClientKey(), h)
+		return countRequest(r.Context(), t.config.Limiter, r.ClientKey(), h)
 	}
-	return take(r.Context(), t.config.Limiter, r.limitKey(), h)
+	return countRequest(r.Context(), t.config.Limiter, r.limitKey(), h)
 }
 
 // Limit counts the request against Config.Limiter once more, under another key: for callers who can create any number of
 // credentials.
 func (r *Request) Limit(key string) error {
-	return take(r.Context(), r.table.config.Limiter, key, r.writer.Header())
+	return countRequest(r.Context(), r.table.config.Limiter, key, r.writer.Header())
 }
 
 // Limit counts requests to a page beside the API as unauthenticated writes: by the client's address, whatever the method.
@@ -95,7 +95,7 @@ func (t *Table) Limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		hr = traced(hr, t.config.Rand)
 		r := &Request{http: hr, writer: w, table: t, id: TraceOf(hr.Context()).RequestID}
-		if err := take(hr.Context(), t.config.PublicLimiter, r.ClientKey(), w.Header()); err != nil {
+		if err := countRequest(hr.Context(), t.config.PublicLimiter, r.ClientKey(), w.Header()); err != nil {
 			w.Header().Set("X-Request-Id", r.id)
 			writeProblem(w, hr, err, problemOf(err, r.id))
 			return
@@ -112,7 +112,7 @@ func (t *Table) LimitTokens(next http.Handler) http.Handler {
 		hr = traced(hr, t.config.Rand)
 		r := &Request{http: hr, writer: w, table: t, id: TraceOf(hr.Context()).RequestID}
 		w.Header().Set("X-Request-Id", r.id)
-		if err := take(hr.Context(), t.config.Limiter, r.limitKey(), w.Header()); err != nil {
+		if err := countRequest(hr.Context(), t.config.Limiter, r.limitKey(), w.Header()); err != nil {
 			writeProblem(w, hr, err, problemOf(err, r.id))
 			return
 		}
@@ -131,7 +131,7 @@ type refusalCounter struct {
 // WriteHeader implements [http.ResponseWriter].
 func (w *refusalCounter) WriteHeader(status int) {
 	if status == http.StatusUnauthorized && w.request.Credentials() != "" {
-		if err := take(w.request.Context(), w.table.config.Limiter, w.request.ClientKey(), w.Header()); err != nil {
+		if err := countRequest(w.request.Context(), w.table.config.Limiter, w.request.ClientKey(), w.Header()); err != nil {
 			w.over = true
 			writeProblem(w.ResponseWriter, w.request.http, err, problemOf(err, w.request.id))
 			return
@@ -157,7 +157,7 @@ func (t *Table) refused(h http.Header, r *Request, err error) error {
 	if !fault.Is(err, fault.Unauthenticated) || r.Credentials() == "" {
 		return err
 	}
-	if over := take(r.Context(), t.config.Limiter, r.ClientKey(), h); over != nil {
+	if over := countRequest(r.Context(), t.config.Limiter, r.ClientKey(), h); over != nil {
 		return over
 	}
 	return err

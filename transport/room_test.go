@@ -133,9 +133,9 @@ func TestRoom(t *testing.T) {
 	}{
 		"one address takes half, and another does not wait":      {40, oneAddress, "GET /api/v1/large", -1, "GET /api/v1/large", "200 ", time.Second, true},
 		"small answers do not wait":                              {100, manyAddresses, "GET /api/v1/large", -1, "GET /api/v1/small", "200 ", time.Second, true},
-		"the deaf are cut off for others":                        {100, manyAddresses, "GET /api/v1/large", -1, "GET /api/v1/large", "200 ", 4 * time.Second, true},
-		"the deaf that have done something too":                  {100, manyAddresses, "POST /api/v1/large", -1, "GET /api/v1/large", "200 ", 4 * time.Second, true},
-		"pages beside the API are counted":                       {100, manyAddresses, "GET /page", -1, "GET /api/v1/large", "200 ", 4 * time.Second, true},
+		"the deaf are cut off for others":                        {100, manyAddresses, "GET /api/v1/large", -1, "GET /api/v1/large", "200 ", 20 * time.Second, true},
+		"the deaf that have done something too":                  {100, manyAddresses, "POST /api/v1/large", -1, "GET /api/v1/large", "200 ", 20 * time.Second, true},
+		"pages beside the API are counted":                       {100, manyAddresses, "GET /page", -1, "GET /api/v1/large", "200 ", 20 * time.Second, true},
 		"pages have room, too":                                   {40, oneAddress, "GET /api/v1/large", -1, "GET /page", "200 ", time.Second, true},
 		"who reads is not cut off, and the others are told":      {13, manyAddresses, "GET /api/v1/large", 32 << 10, "GET /api/v1/large", "503 1", 21 * time.Second, false},
 		"who has room to spare is not cut off, and nobody waits": {8, manyAddresses, "GET /api/v1/large", 32 << 10, "GET /api/v1/large", "200 ", time.Second, false},

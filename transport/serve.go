@@ -91,7 +91,7 @@ func (t *Table) dispatch(w *response, r *Request) error {
 // arrived answers a request at its entry, nil if there is none.
 func (t *Table) arrived(a *arrival, e *entry) error {
 	w, r := a.w, a.r
-	lost := r.settle(w.Header(), a.segments, e)
+	lost := r.setRoute(w.Header(), a.segments, e)
 	if err := t.limit(w.Header(), r); err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (t *Table) arrived(a *arrival, e *entry) error {
 	return r.route.serve(w, r)
 }
 
-// settle sets the route and the parameters of a request.
-func (r *Request) settle(h http.Header, segments []string, e *entry) error {
+// setRoute sets the route and the parameters of a request.
+func (r *Request) setRoute(h http.Header, segments []string, e *entry) error {
 	if e == nil || len(e.methods) == 0 {
 		return errNoAddress
 	}
@@ -206,7 +206,7 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.head {
 		return len(p), nil
 	}
-	w.share.keep(max(len(p), w.holds), w.cut)
+	w.share.shrinkTo(max(len(p), w.holds), w.cut)
 	written := 0
 	for {
 		if err := w.share.next(w.patience); err != nil {

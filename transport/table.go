@@ -112,6 +112,7 @@ type Operation struct {
 	Expand    []string // names that `expand` accepts
 	BodyQuery bool     // fields of the body are also read from the query string
 	MaxBody   int64    // bytes of a multipart body; default Config.Multipart
+	Apart     bool     // it has a lock of its own, and with If-Match is not one transaction with the check
 	Slow      bool     // it calls other servers or changes very many rows, and may take minutes
 	Lean      bool     // the answer has less than the GET of the object: the ETag is taken from there, or left out
 	Location  string   // Location of a 201, from path parameters and fields of the output; default Path + "/{id}"

@@ -44,7 +44,7 @@ func (t *Table) unite(r *Request) (*united, error) {
 		}
 		k, err := keyedOf(r, key)
 		return &united{keyed: k, key: key}, err
-	case t.config.Units != nil && len(r.matching()) > 0:
+	case t.config.Units != nil && len(r.matching()) > 0 && !r.route.Apart:
 		return &united{}, nil
 	}
 	return nil, nil //nolint:nilnil // it is not
@@ -76,7 +76,7 @@ func (r *Request) begin() error {
 		}
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
 		r.cleanup = append(r.cleanup, cancel)
-		units, first, ctx = k.store, k.take, bounded
+		units, first, ctx = k.store, k.recordRequest, bounded
 	}
 	ctx, u.unit = units.Begin(ctx, func(ctx context.Context) error {
 		u.failed = first(ctx)

@@ -20,11 +20,11 @@ import (
 
 type accountCmd struct {
 	Export accountExportCmd `cmd:"" help:"Write a whole account to an archive while the server runs: mail, customers, help centres, members and settings."`
-	Import accountImportCmd `cmd:"" help:"Create a new account from such an archive, on either database. An interrupted import continues when run again."`
+	Import accountImportCmd `cmd:"" help:"Create a new account from an archive, on either database. An interrupted import continues when run again."`
 }
 
 type passphraseArg struct {
-	PassphraseFile string `help:"File whose first line seals passwords, DKIM keys and other secrets in the archive, at least 12 characters. Without it they are left out, and listed." placeholder:"FILE"`
+	PassphraseFile string `help:"File whose first line, of at least 12 characters, encrypts passwords, DKIM keys and other secrets in the archive. Without it they are left out and listed." placeholder:"FILE"`
 }
 
 // passphrase reads the first line of the file; "" without one.
@@ -46,7 +46,7 @@ func (a passphraseArg) passphrase() (string, error) {
 type accountExportCmd struct {
 	Account int64 `help:"The account." default:"1"`
 	passphraseArg
-	To string `arg:"" name:"file" help:"A file that is not there yet; an empty folder, which gets the archive as single files; or - for the standard output."`
+	To string `arg:"" name:"file" help:"A new file, an empty folder (which receives the archive as separate files), or - for standard output."`
 }
 
 // Run exports.
@@ -86,7 +86,7 @@ func (c *accountExportCmd) Run(s *session) error {
 	if err != nil {
 		return fmt.Errorf("no archive was written: %w", err)
 	}
-	return c.tell(s, end)
+	return c.reportContent(s, end)
 }
 
 // open makes the archive that export writes.
@@ -116,8 +116,8 @@ func (c *accountExportCmd) open(s *session, cfg transfer.WriterConfig, export fu
 	return err
 }
 
-// tell reports the content of the archive, and what it lacks.
-func (c *accountExportCmd) tell(s *session, end transfer.End) error {
+// reportContent reports the content of the archive, and what it lacks.
+func (c *accountExportCmd) reportContent(s *session, end transfer.End) error {
 	var rows int64
 	for _, n := range end.Rows {
 		rows += n
@@ -138,8 +138,8 @@ func transferred(rows, files, bytes int64) string {
 
 type accountImportCmd struct {
 	passphraseArg
-	DryRun bool   `help:"Only check the whole archive, and print what it has."`
-	From   string `arg:"" name:"file" help:"The archive, a file or a folder that export has written."`
+	DryRun bool   `help:"Only check the archive and print what it contains."`
+	From   string `arg:"" name:"file" help:"The archive: a file or folder written by export."`
 }
 
 // Run imports.

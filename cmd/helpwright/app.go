@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,8 @@ import (
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/api"
+	"github.com/helpwright/helpwright/transport/desk"
+	"github.com/helpwright/helpwright/transport/errand"
 	"github.com/helpwright/helpwright/transport/server"
 )
 
@@ -192,15 +195,25 @@ func (a *app) config(keys [][]byte) server.Config {
 			NotifyAfter: set.NotifyAfter,
 			Retention: helpdesk.Retention{
 				Audit: days(set.RetainAudit), Events: days(set.RetainEvents), Deliveries: days(set.RetainDeliveries),
-				Sessions: days(set.RetainSessions), BuriedJobs: days(set.RetainBuriedJobs), RawMails: days(set.RetainRawMails),
+				Sessions: days(set.RetainSessions), FailedJobs: days(set.RetainFailedJobs), RawMails: days(set.RetainRawMails),
 			},
 		},
 		KB:       kb.Config{MaxFile: set.MaxSiteFile << 20},
 		API:      api.Config{Config: transport.Config{Origins: set.CORSOrigins}},
 		Fetching: ingest.ServersConfig{PollInterval: set.FetchInterval},
 		Filing:   ingest.FilerConfig{TrustedServers: set.TrustedServers},
+		Errands:  errand.Config{Temp: filepath.Join(a.data, "errands")},
+		Agents:   desk.Config{Backup: a.backups()},
 		Now:      a.now, Logger: a.log, Tracer: a.tracer,
 	}
+}
+
+// backups returns what tells the desk of backups, nil for a server whose data ends with it.
+func (a *app) backups() func(context.Context) (desk.Backup, error) {
+	if a.fleeting || a.settings.inMemory() {
+		return nil
+	}
+	return a.backupState
 }
 
 // days returns a duration of [helpdesk.Retention]; 0 means forever.

@@ -21,6 +21,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/desk"
 )
 
 type backupCmd struct {
@@ -51,10 +52,11 @@ func (c *backupCmd) Run(s *session) error {
 	if _, usage := errors.AsType[usageError](err); usage {
 		return err
 	}
+	b.remember(err != nil)
 	if err != nil {
 		return fmt.Errorf("no backup was written: %w", err)
 	}
-	return b.tell(name)
+	return b.reportArchive(name)
 }
 
 // write writes the archive to its destination, and returns its name.
@@ -101,7 +103,7 @@ func (c *backupCmd) verify(s *session) error {
 		temp = os.TempDir()
 	}
 	p := newProgress(s.stderr, "checked")
-	report, err := backup.Verify(s.ctx, in, backup.VerifyConfig{Open: openSnapshot, Temp: temp, Progress: p.tell})
+	report, err := backup.Verify(s.ctx, in, backup.VerifyConfig{Open: openSnapshot, Temp: temp, Progress: p.reportFiles})
 	p.done()
 	if err != nil {
 		return err
@@ -109,6 +111,7 @@ func (c *backupCmd) verify(s *session) error {
 	fmt.Fprintf(s.stdout, "whole: %s of %s (%s, schema %s): %s\n", report.Info.Database, report.Info.Created.Format(time.RFC3339),
 		report.Info.Program, report.Info.Schema, contents(report.Totals))
 	tellMissing(s.stdout, report)
+	s.rememberVerified(report.Info.Created)
 	return nil
 }
 
@@ -155,6 +158,7 @@ type backingUp struct {
 
 	info   backup.Info
 	totals backup.Totals
+	size   int64 // of the archive
 }
 
 // newBackup opens the parts of the archive, and creates nothing.
@@ -203,7 +207,7 @@ func (b *backingUp) write(w io.Writer, work string) error {
 		if err != nil {
 			return err
 		}
-		src := backup.Source{Files: files, Blobs: b.blobs, Progress: b.progress.tell}
+		src := backup.Source{Files: files, Blobs: b.blobs, Progress: b.progress.reportFiles}
 		rows := b.rows
 		b.info.Settings = portable(b.shown)
 		b.info.Created, b.info.Program, b.info.Database = time.Now().UTC().Truncate(time.Second), version(), "postgres"
@@ -230,7 +234,9 @@ func (b *backingUp) write(w io.Writer, work string) error {
 			b.progress.files++
 		}
 		src.Info = b.info
-		b.totals, err = backup.Write(ctx, w, src)
+		counted := &countingWriter{to: w}
+		b.totals, err = backup.Write(ctx, counted, src)
+		b.size = counted.n
 		return err
 	})
 }
@@ -338,8 +344,70 @@ func (b *backingUp) ownFiles() ([]backup.File, error) {
 	return files, nil
 }
 
-// tell reports the archive, and the parts of a backup that it does not contain.
-func (b *backingUp) tell(name string) error {
+// countingWriter counts what is written.
+type countingWriter struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements [io.Writer].
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// rememberLimit is how long a command takes to note what became of a backup.
+const rememberLimit = 10 * time.Second
+
+// remember notes the outcome of the backup in the database, for the desk's page of the server's health.
+func (b *backingUp) remember(failed bool) {
+	now := time.Now().UTC()
+	o := backup.Outcome{At: now, Failed: failed, Size: b.size, Written: now, Created: b.info.Created, RowsApart: b.database == "" && b.dump == ""}
+	b.note(func(ctx context.Context, db *bunstore.DB) error { return backup.Remember(ctx, db, o) })
+}
+
+// rememberVerified notes that an archive is whole, if there is a database here that remembers it.
+func (s *session) rememberVerified(created time.Time) {
+	if file := s.settings.sqliteFile(); file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return // archives are checked on other machines, too
+		}
+	}
+	if s.settings.inMemory() {
+		return
+	}
+	s.note(func(ctx context.Context, db *bunstore.DB) error {
+		return backup.RememberVerified(ctx, db, created, time.Now().UTC())
+	})
+}
+
+// note changes what the database remembers of backups. A failure changes nothing about the backup.
+func (s *session) note(fn func(ctx context.Context, db *bunstore.DB) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), rememberLimit)
+	defer cancel()
+	own := *s
+	own.ctx = ctx
+	db, err := own.connect()
+	if err == nil {
+		err = errors.Join(fn(ctx, db), db.Close())
+	}
+	if err != nil {
+		s.log.WarnContext(ctx, "the desk does not show this backup", "error", err)
+	}
+}
+
+// backupState is what the desk shows of backups.
+func (a *app) backupState(ctx context.Context) (desk.Backup, error) {
+	o, err := backup.Last(ctx, a.db)
+	if fault.Is(err, fault.NotFound) {
+		return desk.Backup{}, nil
+	}
+	return desk.Backup{At: o.At, Failed: o.Failed, Written: o.Written, Size: o.Size, RowsApart: o.RowsApart, Verified: o.Verified}, err
+}
+
+// reportArchive reports the archive, and the parts of a backup that it does not contain.
+func (b *backingUp) reportArchive(name string) error {
 	fmt.Fprintf(b.stderr, "%s has %s\n", name, contents(b.totals))
 	if !b.info.KeyInside {
 		fmt.Fprintln(b.stderr, "note: the secret key is not in it, as it comes from HELPWRIGHT_SECRET_KEY: keep it elsewhere, nothing opens stored passwords without it")
@@ -412,7 +480,7 @@ func (c *restoreCmd) Run(s *session) error {
 	p := newProgress(s.stderr, "read") // the whole archive twice: to check it, and to restore it
 	cfg := backup.RestoreConfig{
 		Data: s.data, Database: s.settings.sqliteFile(), Blobs: files, BlobsDir: s.settings.blobFolder(),
-		Open: openSnapshot, Accept: s.belongs, Progress: p.tell,
+		Open: openSnapshot, Accept: s.belongs, Progress: p.reportFiles,
 	}
 	if cfg.Database == "" {
 		db, err := s.restoredRows(&cfg)

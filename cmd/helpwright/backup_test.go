@@ -49,8 +49,10 @@ func rowsOf(t *testing.T, databaseURL string) map[string][]string {
 	all := map[string][]string{}
 	for _, table := range query(t, db, list) {
 		rows := query(t, db, `SELECT * FROM "`+table+`"`)
-		if table == "hw_vault" { // servers note there that they run
-			rows = slices.DeleteFunc(rows, func(row string) bool { return strings.HasPrefix(row, `["servers/`) })
+		if table == "hw_vault" { // servers note there that they run, and a backup when it has ended what became of it
+			rows = slices.DeleteFunc(rows, func(row string) bool {
+				return strings.HasPrefix(row, `["servers/`) || strings.HasPrefix(row, `["backup/outcome"`)
+			})
 			if len(rows) == 0 {
 				rows = nil
 			}
@@ -387,7 +389,7 @@ func filled(t *testing.T) *process {
 	for n := range 8 {
 		s.hurl(t.Context(), attachments, "file", fmt.Sprint(n, ".txt"), noise)
 	}
-	submitAll(s.intake, m.InternalEmailAddress, 60)
+	submitAll(s, m.InternalEmailAddress, 60)
 	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 61 })
 	s.stop()
 	return s
@@ -396,10 +398,7 @@ func filled(t *testing.T) *process {
 // killed runs a command of the program and kills it at a random moment within limit; it reports whether it was done before.
 func (s *process) killed(limit time.Duration, args ...string) (done bool) {
 	s.t.Helper()
-	path, err := program()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := program(s.t)
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	if err := cmd.Start(); err != nil {
@@ -493,7 +492,7 @@ func TestBackupRefuses(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
-	submitAll(s.intake, m.InternalEmailAddress, 3)
+	submitAll(s, m.InternalEmailAddress, 3)
 	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 3 })
 	archive := s.archived()
 	nonsense := filepath.Join(t.TempDir(), "nonsense")
@@ -558,10 +557,7 @@ func TestBackupRefuses(t *testing.T) {
 func TestBackupToOutput(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	for script, want := range map[string]string{
 		"'%s' backup - > /dev/full":                                                                             "no backup was written: write /dev/stdout: no space left on device",
 		"'%s' backup - | '%[1]s' backup --verify -":                                                             "whole: sqlite",
@@ -585,7 +581,7 @@ func TestBackupOfLostFiles(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
-	submitAll(s.intake, m.InternalEmailAddress, 5)
+	submitAll(s, m.InternalEmailAddress, 5)
 	testenv.Eventually(t, "every mail is filed", func() bool { return len(s.conversations()) == 5 })
 	files, _ := s.blobFiles()
 	if err := os.Remove(files[1]); err != nil {
@@ -729,10 +725,7 @@ func TestBackupWithPostgres(t *testing.T) {
 	if out, err := s.command("backup", "alone"); err != nil || !strings.Contains(out, "pg_dump --format=custom --no-owner") || strings.Contains(out, databaseURL) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	piped := exec.Command("sh", "-c", "cd /proc && '"+path+"' backup - | '"+path+"' backup --verify -") // in a folder that is not writable
 	piped.Env = append(slices.Clone(s.env), "HELPWRIGHT_DATA="+filepath.Join(s.dir, "data"))
 	if out, err := piped.CombinedOutput(); err != nil || !strings.Contains(string(out), "whole: postgres") {

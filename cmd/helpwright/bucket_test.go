@@ -135,7 +135,7 @@ func TestWrongBucket(t *testing.T) {
 		"unknown":   {"s3://helpwright?regoin=x", keys, "may only have endpoint, region, path-style and credentials"},
 		"endpoint":  {"s3://helpwright?endpoint=127.0.0.1", keys, "endpoint must be http://HOST:PORT or https://HOST"},
 		"no role": {"s3://helpwright" + server + "&credentials=role", []string{"AWS_CONTAINER_CREDENTIALS_FULL_URI=http://127.0.0.1:1/keys"},
-			"This machine has no role that gives keys"},
+			"This machine has no role with access to the bucket"},
 		"role and keys":  {"s3://helpwright" + server + "&credentials=role", keys, "AWS_ACCESS_KEY_ID must not be set"},
 		"missing bucket": {"s3://missing" + server, keys, `There is no bucket "missing"`},
 		"wrong secret": {"s3://helpwright" + server, []string{keys[0], "AWS_SECRET_ACCESS_KEY=wrong-secret"},
@@ -231,10 +231,7 @@ func TestCopyFollows(t *testing.T) {
 	}
 	put(blobs.MarkKey, "mark\n")
 	put("accounts/1/a", "first")
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	var said testenv.Output
 	cmd := exec.Command(path, "blobs", "copy", "--follow", "--every=1s", "file:blobs", bucket.URL())
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(bucketEnv(bucket)[1:], "HOME="+dir), &said, &said
@@ -269,10 +266,7 @@ func TestCopyFollows(t *testing.T) {
 // store.
 func (s *process) copyKilled(files *s3blob.Blobs, args []string) {
 	s.t.Helper()
-	path, err := program()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := program(s.t)
 	before := len(hashesOf(s.t, files))
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = s.dir, s.env

@@ -24,10 +24,7 @@ import (
 // command runs the built program in a folder and returns its exit code and output.
 func command(t *testing.T, dir string, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs

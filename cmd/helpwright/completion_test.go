@@ -59,10 +59,7 @@ func TestCandidates(t *testing.T) {
 func TestCompletionInShells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	built, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	built := program(t)
 	if err := os.Symlink(built, filepath.Join(dir, "helpwright")); err != nil {
 		t.Fatal(err)
 	}

@@ -296,7 +296,7 @@ func TestDataFolder(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "HELPWRIGHT_DATA=else/where")
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
-	submitAll(s.intake, m.InternalEmailAddress, 1)
+	submitAll(s, m.InternalEmailAddress, 1)
 	testenv.Eventually(t, "the mail is filed", func() bool { return len(s.conversations()) == 1 })
 	s.ok("POST", "/accounts/1/conversations/1/interactions", url.Values{"type": {"user"}, "body": {"Answer"}}, nil)
 	testenv.Eventually(t, "the answer is spooled", func() bool {

@@ -93,7 +93,7 @@ func (c *blobsCopyCmd) pass(s *session, from, to blobStore, since time.Time) err
 	done, err := blobs.Copy(s.ctx, blobs.CopyConfig{
 		From: from, To: to, Since: since, AtOnce: c.AtOnce,
 		Progress: func(d blobs.Copied) {
-			p.tell(backup.Totals{Blobs: int64(d.Copied), Missing: int64(d.There + d.Gone), Bytes: d.Bytes})
+			p.reportFiles(backup.Totals{Blobs: int64(d.Copied), Missing: int64(d.There + d.Gone), Bytes: d.Bytes})
 		},
 	})
 	p.done()

@@ -15,7 +15,7 @@ import (
 )
 
 type customersCmd struct {
-	Erase  customersEraseCmd `cmd:"" help:"Erase everything personal about a customer, for good. Their conversations stay, without contents."`
+	Erase  customersEraseCmd `cmd:"" help:"Permanently erase a customer's personal data. Their conversations stay, but without content."`
 	Erased erasedCmd         `cmd:"" help:"Erased customers."`
 }
 

@@ -118,7 +118,7 @@ func (a *app) tellLatest() error {
 			var told struct{ At time.Time }
 			err := json.Unmarshal(job.Payload, &told)
 			if err == nil && now.Sub(told.At) < latest {
-				err = a.Service().Notify(a.ctx, job)
+				err = a.Service().Jobs().Notify(a.ctx, job)
 			}
 			if err == nil {
 				err = a.db.Finish(a.ctx, job)

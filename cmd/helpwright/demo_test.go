@@ -29,10 +29,7 @@ type demoProcess struct {
 // startDemo runs the demo, with further settings, until it is ready.
 func startDemo(t *testing.T, env ...string) *demoProcess {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	d := &demoProcess{process: process{t: t, dir: t.TempDir(), http: freeAddress(t)}, temp: t.TempDir()}
 	d.cmd = exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
 	// The demo uses none of a server's own settings.
@@ -110,10 +107,7 @@ func TestDemoAfterKill(t *testing.T) {
 	}
 	d.kill()
 	before, _ := filepath.Glob(filepath.Join(d.temp, "helpwright-demo-*"))
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	next := exec.CommandContext(t.Context(), path, "demo", "--listen", d.http)
 	next.Env = []string{"TMPDIR=" + d.temp}
 	if err := next.Start(); err != nil {

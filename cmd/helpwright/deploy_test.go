@@ -201,10 +201,7 @@ func TestImage(t *testing.T) {
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	analyze := installed(t, "systemd-analyze")
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	unit := write(t, filepath.Join(t.TempDir(), "helpwright.service"), deployed(t, "helpwright.service", "/usr/local/bin/helpwright", path))
 	for _, args := range [][]string{
 		{"verify", "--man=no", "--generators=no", unit},

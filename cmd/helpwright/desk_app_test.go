@@ -47,7 +47,7 @@ func (a *agents) pushMessages() {
 	}
 	tab.Look(browser.View{})
 	tab.Click("[data-push=test]")
-	testenv.Eventually(a.t, "the page says so", func() bool { return strings.Contains(seen(tab, "[data-push-said]"), "on its way") })
+	testenv.Eventually(a.t, "the page says so", func() bool { return strings.Contains(seen(tab, "[data-push-said]"), "notification sent") })
 
 	id := a.fresh("The gauge")
 	a.colleague("jonas", browser.View{}).Open(fmt.Sprintf("%s/c/%d", a.at, id))

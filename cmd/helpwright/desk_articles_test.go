@@ -95,7 +95,7 @@ func (a *agents) crashWriting() {
 	tab.Open(a.at + "/help/1/new")
 	browser.Eval[any](tab, noNetwork)
 	typeInto(tab, "text", "Kept in the browser.")
-	testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Kept here") })
+	testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Saved here") })
 	tab.Open(a.at + "/help/1/new")
 	testenv.Eventually(a.t, "the text is there again", func() bool {
 		return strings.Contains(browser.Eval[string](tab, `document.querySelector("#article [name=text]")?.value || ""`), "Kept in the browser.")
@@ -112,7 +112,7 @@ func (a *agents) crashWriting() {
 	tab.Open(a.at + "/help/1/a/2")
 	browser.Eval[any](tab, noNetwork)
 	typeInto(tab, "summary", "Offline. ")
-	testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Kept here") })
+	testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Saved here") })
 	tab.Open(a.at + "/help/1/a/2")
 	testenv.Eventually(a.t, "the summary is saved", func() bool {
 		return strings.Contains(valueOf(tab, "summary"), "Offline. ") && strings.Contains(seen(tab, "#tag"), "Draft")
@@ -127,7 +127,7 @@ func (a *agents) crossColleague() {
 		tab.Open(address)
 		browser.Eval[any](tab, noNetwork)
 		typeInto(tab, "name", text)
-		testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Kept here") })
+		testenv.Eventually(a.t, "the page says where it is", func() bool { return strings.Contains(seen(tab, "#saved"), "Saved here") })
 	}
 	theirs := func(title string) {
 		a.ok("PUT", "/sites/1/articles/3/draft", url.Values{"source_locale": {"en"}, "collection_id": {"1"}, "translations[en][title]": {title}}, nil)
@@ -137,7 +137,7 @@ func (a *agents) crossColleague() {
 	tab.Open(address)
 	tab.Wait("[data-forget]")
 	tab.Problems() // the status 409
-	a.expect("the page", seen(tab, "#main"), "Somebody else has saved this text")
+	a.expect("the page", seen(tab, "#main"), "Someone else saved this article")
 	a.expect("the page", seen(tab, "#main .shown h2"), "By a colleague")
 	a.expect("mine", valueOf(tab, "name"), "(mine)")
 	eachView(a.t, tab, newPageChecker(a.t), "article-conflict")

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -69,7 +70,7 @@ func (a *agents) answer() {
 		a.write(tab, scripts, "It is not.")
 		a.submit(tab, scripts, "[data-send]")
 		tab.Wait(".toast")
-		a.expect("the toast", tab.Text(".toast"), "Reply goes out in")
+		a.expect("the toast", tab.Text(".toast"), "Sending reply in")
 		a.expect("the thread", tab.Text("#thread"), "It is not.")
 		a.submit(tab, scripts, ".toast button")
 		testenv.Eventually(a.t, "the toast says so", func() bool { return strings.Contains(seen(tab, ".toast"), "a draft again") })
@@ -323,12 +324,14 @@ func (a *agents) behind() {
 
 // search looks for words while they are typed, and with the key alone.
 func (a *agents) search() {
+	a.fresh("The grinder squeaks") // open, whatever became of the demo's own
 	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {
 		tab.Open(a.at + "/search")
 		if scripts {
 			tab.Fill(".searchbar input", "grind")
 			testenv.Eventually(a.t, "the address has the word", func() bool { return browser.Eval[string](tab, "location.search") == "?q=grind" })
 			a.expect("the results", tab.Text("#list"), "Mill hums")
+			a.find(tab)
 			return
 		}
 		tab.Fill(".searchbar input", "grind")
@@ -337,7 +340,50 @@ func (a *agents) search() {
 		if diff := cmp.Diff("grind", browser.Eval[string](tab, "document.querySelector('.searchbar input').value")); diff != "" {
 			a.t.Error(diff)
 		}
+		a.find(tab)
 	})
+}
+
+// find follows from the results of a search for "grind" to others.
+func (a *agents) find(tab *browser.Tab) {
+	a.t.Helper()
+	a.expect("the words", browser.Eval[string](tab, "document.querySelector('.hits mark').textContent.toLowerCase()"), "grind")
+	testenv.Eventually(a.t, "the filters keep the word", func() bool {
+		return browser.Eval[bool](tab, `(document.querySelector("#filters a[href*='is%3Aclosed']")?.href || "").includes("grind+")`)
+	})
+	all := a.found(tab)
+	follow := func(selector string) {
+		tab.Open(browser.Eval[string](tab, fmt.Sprintf("document.querySelector(%q).href", selector)))
+	}
+	follow("#filters a[href*='is%3Aclosed']")
+	a.expect("the field", browser.Eval[string](tab, "document.querySelector('.searchbar input').value"), "grind is:closed")
+	a.expect("the filter", tab.Text("#filters"), "Closed")
+	if closed := a.found(tab); closed >= all || all == 0 {
+		a.t.Errorf("%d of %d are closed", closed, all)
+	}
+	tab.Open(a.at + "/search?" + url.Values{"q": {`"Mill hums"`}}.Encode())
+	a.expect("a phrase", tab.Text("#list"), "Mill hums")
+	tab.Open(a.at + "/search?" + url.Values{"q": {`"hums mill"`}}.Encode())
+	a.expect("a phrase of other words", tab.Text("#list"), "No results")
+	tab.Open(a.at + "/search?" + url.Values{"q": {"grindr hums -is:spam"}}.Encode())
+	a.expect("a misspelled word", tab.Text("#list"), "Results for “grinder hums -is:spam”")
+	a.expect("its results", tab.Text("#list .hits"), "Mill hums")
+	follow("#list .hits .line")
+	a.expect("a result", tab.Text("h1"), "Mill hums")
+	tab.Open(a.at + "/search")
+	tab.Click(".tips summary")
+	a.expect("the tips", tab.Text(".tips"), "has:attachment")
+}
+
+// found returns how many conversations a search says that it found.
+func (a *agents) found(tab *browser.Tab) int {
+	a.t.Helper()
+	number, _, _ := strings.Cut(strings.TrimSpace(tab.Text(".found")), " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		a.t.Error(err)
+	}
+	return n
 }
 
 // reply inserts a saved reply at the cursor, with a file.
@@ -353,7 +399,8 @@ func (a *agents) reply() {
 	a.write(tab, true, "Hello. /")
 	tab.Wait("[data-replies] input[type=search]")
 	tab.Press("kno")
-	tab.Click("[data-reply]")
+	tab.Wait("[data-replies] .choice-here")
+	tab.Click("[data-replies] .choice-here")
 	testenv.Eventually(a.t, "the reply is there", func() bool { return strings.Contains(seen(tab, ".editor"), "Turn it,") })
 	if got := seen(tab, ".editor"); strings.Contains(got, "/") {
 		a.t.Errorf("the slash stays: %q", got)
@@ -453,7 +500,7 @@ func (a *agents) outage() {
 	browser.Eval[any](tab, `window.there = window.fetch; window.fetch = () => Promise.reject(new TypeError("no network"))`)
 	tab.Click(`.button[value=close]`)
 	tab.Wait(".toast.bad button")
-	a.expect("the toast", tab.Text(".toast"), "Offline")
+	a.expect("the toast", tab.Text(".toast"), "You are offline")
 	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "offline")
 	if got := a.status(id); got == "closed" {
 		a.t.Errorf("%s without a server", got)
@@ -463,9 +510,10 @@ func (a *agents) outage() {
 	testenv.Eventually(a.t, "the second try closes it", func() bool { return a.status(id) == "closed" })
 }
 
-// holdBack keeps the browser's requests that a condition on their address (u) and options (h) chooses until release.
+// holdBack keeps the browser's requests that a condition on their address (u) and options (h) chooses until release. Files
+// are sent by fetch, too, as without the module that shows their progress.
 func (a *agents) holdBack(tab *browser.Tab, condition string) (release func()) {
-	browser.Eval[any](tab, `window.there ??= window.fetch; window.held = []; window.fetch = (u, h) => {
+	browser.Eval[any](tab, `document.body.dataset.upload = ""; window.there ??= window.fetch; window.held = []; window.fetch = (u, h) => {
 		if (!(`+condition+`)) return there(u, h);
 		return new Promise((yes) => held.push(yes)).then(() => there(u, h)).finally(() => held.pop());
 	}`)
@@ -547,7 +595,7 @@ func (a *agents) quick() {
 	testenv.Eventually(a.t, "the other conversation is shown", func() bool { return strings.Contains(seen(tab, "#main h1"), "The right bolt") })
 	release()
 	tab.Wait(".toast")
-	a.expect("the toast", tab.Text(".toast"), "Reply goes out in")
+	a.expect("the toast", tab.Text(".toast"), "Sending reply in")
 	a.expect("the page", tab.Text("#main h1"), "The right bolt")
 	a.once(first, "on the way", "reply")
 }
@@ -571,7 +619,7 @@ func (a *agents) upload() {
 	tab.Choose(".attach input", file)
 	testenv.Eventually(a.t, "the file is on its way", func() bool { return browser.Eval[int](tab, "held.length") > 0 })
 	tab.Click("[data-send]")
-	a.expect("the composer", tab.Text(".saved"), "Uploading its files")
+	a.expect("the composer", tab.Text(".saved"), "Uploading files")
 	if said := a.bodies(id); !strings.HasPrefix(said[1], "user draft:") {
 		a.t.Errorf("sent without its file: %.60q", said[1])
 	}
@@ -585,8 +633,8 @@ func (a *agents) upload() {
 // refused has the server refuse a text, or its answer lost: nothing is lost and nothing arrives twice.
 func (a *agents) refused() {
 	for name, refuse := range map[string]string{ // text of the notice, and the answer to the browser
-		"answered with 502": `() => Promise.resolve(new Response("<h1>502 Bad Gateway</h1>", { status: 502, headers: { "Content-Type": "text/html" } }))`,
-		"Offline":           `(u, h) => there(u, h).then(() => { window.fetch = () => Promise.reject(new TypeError("cut")); return window.fetch(); })`,
+		"responded with 502": `() => Promise.resolve(new Response("<h1>502 Bad Gateway</h1>", { status: 502, headers: { "Content-Type": "text/html" } }))`,
+		"You are offline":    `(u, h) => there(u, h).then(() => { window.fetch = () => Promise.reject(new TypeError("cut")); return window.fetch(); })`,
 	} {
 		for _, kind := range []string{"reply", "note"} {
 			id := a.fresh("The spring")

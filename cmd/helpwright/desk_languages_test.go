@@ -15,7 +15,7 @@ func TestDeskLanguages(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t)
 	a.makeTeam(a.member(browser.View{}))
-	most := map[string]bool{"inbox": true, "conversation": true, "settings-mailbox": true, "settings-appearance": true, "settings-members": true, "health": true, "help-article": true}
+	most := map[string]bool{"inbox": true, "conversation": true, "settings-mailbox": true, "settings-profile": true, "settings-members": true, "health": true, "help-article": true}
 	for _, lang := range []string{"ar", "de", "ja", "pl"} {
 		a.run(lang, func(a *agents) {
 			tab := a.Tab(a.t, browser.View{Language: lang})

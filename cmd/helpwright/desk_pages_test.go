@@ -46,12 +46,21 @@ func TestDeskWork(t *testing.T) {
 	a.run("Answer", (*agents).answer)
 	a.run("Draft", (*agents).draft)
 	a.run("Kinds", (*agents).kinds)
+	a.run("Forward", (*agents).forward)
+	a.run("Undiscard", (*agents).undiscard)
+	a.run("Beside", (*agents).beside)
+	a.run("Merging", (*agents).merging)
+	a.run("After", (*agents).after)
 	a.run("Reply", (*agents).reply)
 	a.run("ReplyAll", (*agents).replyAll)
 	a.run("Suggest", (*agents).suggest)
 	a.run("NewDraft", (*agents).newDraft)
 	a.run("Crossing", (*agents).crossing)
 	a.run("Bulk", (*agents).bulk)
+	a.run("Fields", (*agents).fields)
+	a.run("Profile", (*agents).profile)
+	a.run("Placeholders", (*agents).placeholders)
+	a.run("Conditions", (*agents).conditions)
 	a.run("Keys", (*agents).keys)
 	a.run("Shortcuts", (*agents).shortcuts)
 	a.run("Pickers", (*agents).pickers)
@@ -62,6 +71,7 @@ func TestDeskWork(t *testing.T) {
 	a.run("Outage", (*agents).outage)
 	a.run("Late", (*agents).late)
 	a.run("Upload", (*agents).upload)
+	a.run("Progress", (*agents).progress)
 	a.run("Refused", (*agents).refused)
 	a.run("RefusedElsewhere", (*agents).refusedElsewhere)
 	a.run("Panel", (*agents).panel)
@@ -123,14 +133,18 @@ func (a *agents) pages() []deskPage {
 	waiting := a.waiting()
 	return []deskPage{
 		{"inbox", "/inbox/all"}, {"inbox-unassigned", "/inbox/unassigned"}, {"inbox-closed", "/inbox/closed"}, {"inbox-empty", "/inbox/all?tag=1&status=pending&user=none"},
-		{"conversation", fmt.Sprintf("/c/%d?in=all", waiting)}, {"conversation-closed", "/c/300?in=closed"}, {"conversation-note", fmt.Sprintf("/c/%d?in=all&write=note", waiting)},
-		{"conversation-mail", fmt.Sprintf("/c/%d/i/%d", waiting, a.interactions(waiting)[0].ID)}, {"new", "/new"}, {"search", "/search?q=grinder"},
+		{"conversation", fmt.Sprintf("/c/%d?in=all", waiting)}, {"conversation-closed", "/c/300?in=closed"}, {"conversation-history", fmt.Sprintf("/c/%d", withHistory)}, {"conversation-note", fmt.Sprintf("/c/%d?in=all&write=note", waiting)},
+		{"conversation-mail", fmt.Sprintf("/c/%d/i/%d", waiting, a.interactions(waiting)[0].ID)}, {"new", "/new"}, {"search", "/search?q=grinder"}, {"search-corrected", "/search?q=grindr+after%3A365d"}, {"search-none", "/search?q=zebra+is%3Aopen"},
 		{"customers", "/customers"}, {"customer", "/customers/3"}, {"missing", "/c/999999"}, {"snoozed", "/inbox/snoozed"}, {"failed", "/inbox/failed"}, {"spam", "/inbox/spam"}, {"settings-blocked", "/settings/blocked"},
 		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"}, {"settings-teams", "/settings/teams"}, {"settings-team", "/settings/teams/1"}, {"inbox-team", "/inbox/team-1"},
-		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-replies", "/settings/replies"},
-		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
-		{"settings-profile", "/settings/profile"}, {"settings-audit", "/settings/audit"},
-		{"settings-domains", "/settings/domains"}, {"settings-ledger", "/settings/ledger"}, {"settings-appearance", "/settings/appearance"}, {"settings-member", "/settings/members/1"}, {"settings-role", "/settings/roles/3"},
+		{"settings-hours", "/settings/hours"}, {"settings-calendar", "/settings/hours/1"}, {"settings-auto-replies", "/settings/auto-replies"}, {"settings-auto-reply", "/settings/auto-replies/1"},
+		{"settings-slas", "/settings/slas"}, {"settings-sla", "/settings/slas/1"}, {"settings-sla-new", "/settings/slas/new"},
+		{"settings-rules", "/settings/rules"}, {"settings-rule", "/settings/rules/2"}, {"settings-rule-new", "/settings/rules/new?template=urgent"},
+		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-fields", "/settings/fields"}, {"settings-field", "/settings/fields/1"}, {"settings-field-new", "/settings/fields/new"}, {"inbox-columns", "/inbox/view-4"}, {"settings-replies", "/settings/replies"},
+		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-view", "/settings/views/1"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},
+		{"settings-profile", "/settings/profile"}, {"settings-suppressions", "/settings/suppressions"}, {"settings-audit", "/settings/audit"},
+		{"settings-import-run", "/settings/import"}, {"settings-export", "/settings/export"},
+		{"settings-domains", "/settings/domains"}, {"settings-ledger", "/settings/ledger"}, {"settings-member", "/settings/members/1"}, {"settings-role", "/settings/roles/3"},
 		{"conversation-source", fmt.Sprintf("/c/%d/i/%d/source", waiting, a.interactions(waiting)[0].ID)}, {"customer-merge", "/customers/3/merge"}, {"customer-erase", "/customers/3/erase"}, {"help-collection", "/help/1/collections/1"}, {"help-new", "/help/1/new"},
 		{"health", "/health"},
 		{"notifications", "/notifications"}, {"notifications-unread", "/notifications?unread=1"}, {"settings-notifications", "/settings/notifications"},
@@ -164,6 +178,35 @@ func (a *agents) makeTeam(tab *browser.Tab) {
 	testenv.Eventually(a.t, "the conversation is the team's", func() bool { return strings.Contains(seen(tab, "#acts"), "Repairs") })
 }
 
+// withHistory is a conversation to which much happens.
+const withHistory = 200
+
+// makeHistory changes a conversation often.
+func (a *agents) makeHistory() {
+	a.t.Helper()
+	at := fmt.Sprintf("/accounts/1/conversations/%d", withHistory)
+	for _, form := range []url.Values{
+		{"subject": {"The pump hums"}, "user_id": {"1"}}, {"subject": {"The pump hums"}, "priority": {"urgent"}, "status": {"posted"}},
+		{"subject": {"The pump of my machine hums"}, "user_id": {""}}, {"subject": {"The pump of my machine hums"}, "status": {"closed"}},
+	} {
+		a.ok("PUT", at, form, nil)
+	}
+	a.ok("POST", at+"/interactions", url.Values{"type": {"note"}, "body": {"It stopped."}}, nil)
+	a.ok("PUT", at, url.Values{"subject": {"The pump of my machine hums"}, "status": {"pending"}}, nil)
+}
+
+// makeImport has an export of Zendesk checked, with which the page of imports leads to that import.
+func (a *agents) makeImport(tab *browser.Tab) {
+	a.t.Helper()
+	tab.Open(a.at + "/settings/import")
+	tab.Choose("[name=file]", zipFolder(a.t, "../../helpdesk/movein/zendesk/testdata/export"))
+	tab.Click(".page .primary")
+	testenv.Eventually(a.t, "the import is checked", func() bool { return strings.Contains(seen(tab, "#errand"), "Check finished") })
+	if at := tab.Location(); !strings.Contains(at, "/settings/import/") {
+		a.t.Errorf("the import is at %s", at)
+	}
+}
+
 // eachPage checks every kind of page in every view. With HELPWRIGHT_TEST_SCREENS it saves pictures of all in that folder.
 func (a *agents) eachPage() {
 	folder := os.Getenv(testenv.EnvScreens)
@@ -175,6 +218,8 @@ func (a *agents) eachPage() {
 	picture(a.t, tab, folder, "sign-in-light")
 	a.signIn(tab)
 	a.makeTeam(tab)
+	a.makeImport(tab)
+	a.makeHistory()
 	for _, p := range a.pages() {
 		for i, v := range views {
 			tab.Look(v.View)
@@ -324,6 +369,10 @@ func look(t *testing.T, tab *browser.Tab, check *pageChecker, name string, which
 	check.accessible(tab, name, which)
 	if wide := browser.Eval[int](tab, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
 		t.Errorf("%s: wider than the window by %d px", name, wide)
+	}
+	const tall = "document.body.dataset.prefix && !document.body.matches('.bare') ? document.documentElement.scrollHeight - innerHeight : 0"
+	if beyond := browser.Eval[int](tab, tall); beyond > 0 { // a page of the desk scrolls within itself
+		t.Errorf("%s: taller than the window by %d px", name, beyond)
 	}
 	picture(t, tab, os.Getenv(testenv.EnvScreens), name)
 }

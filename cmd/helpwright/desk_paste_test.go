@@ -360,7 +360,7 @@ func (a *agents) pasteArticlePlaces() {
 	tab.Press("!")
 	a.expect("the text", browser.Eval[string](tab, articleValue), "**w** and more!")
 	// Without the server the text comes as it is.
-	browser.Eval[any](tab, articleValue+` = ""; window.fetch = () => Promise.reject(new TypeError("cut"))`)
+	browser.Eval[any](tab, articleValue+` = ""; document.body.dataset.upload = ""; window.fetch = () => Promise.reject(new TypeError("cut"))`)
 	rich.into(tab, "[name=text]")
 	testenv.Eventually(a.t, "the text is pasted", func() bool { return browser.Eval[string](tab, articleValue) == "T\nx *" })
 	calm(a.t, tab)

@@ -102,7 +102,7 @@ func (a *agents) thumb() {
 	})
 }
 
-// reasons has the server refuse what the composer asks: the member reads its reason, and "Offline" only without an answer.
+// reasons has the server refuse what the composer asks: the member reads its reason, and "You are offline" only without an answer.
 func (a *agents) reasons() {
 	id := a.fresh("The clutch")
 	tab := a.member(browser.View{})
@@ -128,20 +128,20 @@ func (a *agents) reasons() {
 	drop("report.exe", `"MZ"`)
 	says("a program", "report.exe: this type is not allowed")
 	picture(a.t, tab, os.Getenv(testenv.EnvScreens), "refused")
-	browser.Eval[any](tab, `document.querySelector(".composer").dataset.max = "1048576"; window.there = window.fetch; window.asked = 0; window.fetch = (u, h) => { if (String(u).endsWith("/files")) asked++; return there(u, h); }`)
+	browser.Eval[any](tab, `document.body.dataset.upload = ""; document.querySelector(".composer").dataset.max = "1048576"; window.there = window.fetch; window.asked = 0; window.fetch = (u, h) => { if (String(u).endsWith("/files")) asked++; return there(u, h); }`)
 	drop("film.txt", `"x".repeat(1048577)`)
 	says("a large file", "film.txt: Largest file: 1 MB")
 	if asked := browser.Eval[int](tab, "asked"); asked != 0 {
 		a.t.Errorf("a file that is too large was sent %d times", asked)
 	}
 	for answer, want := range map[string]string{
-		`Promise.resolve(new Response("<h1>413</h1>", { status: 413 }))`:                                                "Largest file: 1 MB",
-		`Promise.resolve(new Response("", { status: 429 }))`:                                                            "Too many requests",
-		`Promise.resolve(new Response("", { status: 502 }))`:                                                            "answered with 502",
-		`Promise.resolve(new Response("<p>Welcome to the hotel</p>", { status: 200 }))`:                                 "answered with 200",
-		`Promise.resolve(new Response(JSON.stringify({ error: "This is closed." }), { status: 409 }))`:                  "This is closed.",
-		`Promise.resolve(new Response(JSON.stringify({ error: "Ask an admin for the permission." }), { status: 403 }))`: "Ask an admin",
-		`Promise.reject(new TypeError("no network"))`:                                                                   "Offline",
+		`Promise.resolve(new Response("<h1>413</h1>", { status: 413 }))`:                                            "Largest file: 1 MB",
+		`Promise.resolve(new Response("", { status: 429 }))`:                                                        "Too many requests",
+		`Promise.resolve(new Response("", { status: 502 }))`:                                                        "responded with 502",
+		`Promise.resolve(new Response("<p>Welcome to the hotel</p>", { status: 200 }))`:                             "responded with 200",
+		`Promise.resolve(new Response(JSON.stringify({ error: "This is closed." }), { status: 409 }))`:              "This is closed.",
+		`Promise.resolve(new Response(JSON.stringify({ error: "Ask an admin for permission." }), { status: 403 }))`: "Ask an admin",
+		`Promise.reject(new TypeError("no network"))`:                                                               "You are offline",
 	} {
 		browser.Eval[any](tab, `window.fetch = (u, h) => String(u).endsWith("/files") ? `+answer+` : there(u, h)`)
 		drop("note.txt", `"x"`)

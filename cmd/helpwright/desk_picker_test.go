@@ -140,7 +140,7 @@ func (a *agents) pickers() {
 	tab.Press("a")
 	tab.Wait("details[open] .filter input:focus")
 	tab.Press("zzz")
-	is("nothing is found", `document.querySelector("#acts details[open] .none:not([hidden])")?.textContent || ""`, "Nothing found")
+	is("nothing is found", `document.querySelector("#acts details[open] .none:not([hidden])")?.textContent || ""`, "No results")
 	tab.Press("\r")
 	tab.Press(browser.Escape)
 	tab.Press("a")
@@ -162,7 +162,7 @@ func (a *agents) pickers() {
 		return c.Data.User != nil && *c.Data.User != 0
 	})
 
-	tab.Open(a.at + "/inbox/all")
+	tab.Open(a.at + "/inbox/all?sort=newest")
 	for _, one := range []int64{id, other} {
 		browser.Eval[any](tab, fmt.Sprintf(`document.querySelector("#row-%d .tick input").click()`, one))
 	}

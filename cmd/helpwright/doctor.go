@@ -147,7 +147,7 @@ func (d *doctor) database(keys [][]byte) *app {
 		return nil
 	}
 	db, err := d.reach()
-	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use, and with a standby also its primary: postgres://USER:PASS@HOST1,HOST2/DB; a pooler of transactions that keeps no prepared statements needs ?default_query_exec_mode=exec in the address") {
+	if !d.check("database", err, "see that HELPWRIGHT_DATABASE_URL names a database that runs and that this user may use, and with a standby also its primary: postgres://USER:PASS@HOST1,HOST2/DB; a pooler of transactions needs ?pool_mode=transaction in the address") {
 		return nil
 	}
 	a := &app{session: d.session, db: db}

@@ -128,13 +128,21 @@ func (c *helpCentre) contact() {
 		tab.Fill("#hw-message", "It stops in the middle.\n\nWhat now? <b>Help!</b>")
 		tab.Fill("#hw-name", "Ada Lovelace")
 		tab.Fill("#hw-email", "ada")
+		tab.Fill("#hw-f_q_text", "H1-123456")
+		tab.Fill("#hw-f_q_number", "12,5")
+		browser.Eval[any](tab, `for (const [name, value] of Object.entries({ boolean: "true", date: "2026-01-31", datetime: "2026-01-31T10:30", select: "halden_duo", url: "https://example.com/x" })) {
+			document.querySelector("#hw-f_q_" + name).value = value;
+		}
+		document.querySelectorAll("[name=f_q_multiselect]").forEach((box, i) => { box.checked = i < 2; })`)
 		if scripts {
 			tab.Wait(".hw-suggested a")
 		}
 		if status := tab.Follow(form + ".hw-main-button"); status != http.StatusUnprocessableEntity {
 			c.t.Errorf("a wrong address: status %d", status)
 		}
-		c.expect("the problem", tab.Text(".hw-problems"), "Enter an address like name@example.com")
+		c.expect("the problem", tab.Text(".hw-problems"), "Enter an email address such as name@example.com")
+		c.expect("the problem of the answer", tab.Text("#hw-f_q_number-problem"), "Enter a number such as 12.5")
+		tab.Fill("#hw-f_q_number", "12.5")
 		tab.Fill("#hw-email", fmt.Sprintf("ada-%t@example.org", scripts))
 		tab.Choose("#hw-files", file)
 		tab.Follow(form + ".hw-main-button")
@@ -150,7 +158,7 @@ func (c *helpCentre) contact() {
 			time.Sleep(2100 * time.Millisecond) // faster submissions are considered automated
 			tab.Follow(form + ".hw-main-button")
 		}
-		c.expect("the thanks", tab.Text("main"), fmt.Sprintf("Thank you. We will answer to ada-%t@example.org.", scripts))
+		c.expect("the thanks", tab.Text("main"), fmt.Sprintf("Thank you. We will reply to ada-%t@example.org.", scripts))
 		c.arrived(about, fmt.Sprintf("ada-%t@example.org", scripts))
 	})
 }
@@ -164,6 +172,16 @@ func (c *helpCentre) arrived(subject, from string) {
 		Status        string
 		CustomerEmail struct{ Email string } `json:"customer_email"`
 		MailboxID     int64                  `json:"mailbox_id"`
+		Fields        struct {
+			Text        string   `json:"q_text"`
+			Number      float64  `json:"q_number"`
+			Boolean     bool     `json:"q_boolean"`
+			Date        string   `json:"q_date"`
+			Datetime    string   `json:"q_datetime"`
+			Select      string   `json:"q_select"`
+			Multiselect []string `json:"q_multiselect"`
+			URL         string   `json:"q_url"`
+		}
 	}
 	var found object[conversation]
 	for _, o := range c.conversations() {
@@ -174,7 +192,10 @@ func (c *helpCentre) arrived(subject, from string) {
 			c.ok("GET", fmt.Sprintf("/accounts/1/conversations/%d", o.ID), nil, &found)
 		}
 	}
-	if diff := cmp.Diff(conversation{found.Data.ID, subject, "posted", struct{ Email string }{from}, 1}, found.Data); diff != "" || found.Data.ID == 0 {
+	want := conversation{found.Data.ID, subject, "posted", struct{ Email string }{from}, 1, found.Data.Fields}
+	want.Fields.Text, want.Fields.Number, want.Fields.Boolean, want.Fields.Date = "H1-123456", 12.5, true, "2026-01-31"
+	want.Fields.Datetime, want.Fields.Select, want.Fields.Multiselect, want.Fields.URL = "2026-01-31T10:30:00Z", "halden_duo", []string{"halden_one", "halden_duo"}, "https://example.com/x"
+	if diff := cmp.Diff(want, found.Data); diff != "" || found.Data.ID == 0 {
 		c.t.Fatalf("the conversation: %s", diff)
 	}
 	messages := c.interactions(found.Data.ID)

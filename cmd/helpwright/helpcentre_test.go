@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -37,9 +38,10 @@ func (d *demoProcess) helpCentre(t *testing.T) {
 	for _, a := range all[demoArticle](&d.process, "/sites/1/articles") {
 		c.articles[a.Title] = a
 	}
+	c.asks()
 	c.team, _ = c.another("Roastery", url.Values{"visibility": {"private"}, "path": {"team"}})
 	c.sunny, _ = c.another("Sonnenhof", url.Values{"path": {"sunny"}, "accent": {"#ffc53d"}, "hero": {"accent"}})
-	c.empty, _ = c.another("Nothing yet", url.Values{"path": {"empty"}})
+	c.empty, _ = c.another("No notifications yet", url.Values{"path": {"empty"}})
 	var id int64
 	c.broken, id = c.another("Patchwork", url.Values{"path": {"broken"}})
 	c.breakTheme(id)
@@ -150,4 +152,18 @@ func (c *helpCentre) eachPage() {
 		reader.Open(c.site + "/en")
 		reader.Picture(filepath.Join(folder, "help-centre.png"), false) // the README's
 	}
+}
+
+// asks has the contact form ask a question of each type.
+func (c *helpCentre) asks() {
+	form := url.Values{}
+	for _, kind := range []string{"text", "number", "boolean", "date", "datetime", "select", "multiselect", "url"} {
+		in := url.Values{"key": {"q_" + kind}, "label": {"Question: " + kind}, "applies_to": {"conversation"}, "type": {kind}, "customer_visible": {"true"}}
+		if strings.HasSuffix(kind, "select") {
+			in["options[0][label]"], in["options[1][label]"], in["options[2][label]"] = []string{"Halden One"}, []string{"Halden Duo"}, []string{"آلة أخرى"}
+		}
+		c.ok("POST", "/accounts/1/fields", in, nil)
+		form.Add("form_fields[]", "q_"+kind)
+	}
+	c.ok("PUT", "/accounts/1/mailboxes/1", form, nil)
 }

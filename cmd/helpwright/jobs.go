@@ -16,17 +16,17 @@ type jobsCmd struct {
 	Drop  jobsDropCmd  `cmd:"" help:"Remove failed jobs. They will never run."`
 }
 
-// buried selects jobs that were given up.
+// failed selects jobs that were given up.
 type buried struct {
 	Kind    string `help:"Only jobs of this kind, such as mail.send." placeholder:"KIND"`
 	Account int64  `help:"Only jobs of this account." placeholder:"ID"`
 }
 
 // each calls fn with the selected jobs, newest first, and at most limit of them.
-func (b buried) each(a *app, limit int, fn func(storage.BuriedJob) error) error {
+func (b buried) each(a *app, limit int, fn func(storage.FailedJob) error) error {
 	seek := storage.Seek{Desc: true, Limit: 100}
 	for found := 0; ; {
-		page, err := a.db.Buried(a.ctx, seek)
+		page, err := a.db.FailedJobs(a.ctx, seek)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func (c *jobsListCmd) Run(s *session) error {
 	defer a.close()
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tKIND\tACCOUNT\tSUBJECT\tATTEMPTS\tREASON")
-	err = c.each(a, c.Limit, func(j storage.BuriedJob) error {
+	err = c.each(a, c.Limit, func(j storage.FailedJob) error {
 		fmt.Fprintf(w, "%d\t%s\t%d\t%d\t%d\t%s\n", j.ID, printable(j.Kind), j.AccountID, j.Subject, j.Attempt, printable(j.Reason))
 		return nil
 	})
@@ -100,11 +100,11 @@ func (d decided) run(s *session, did string, do func(a *app, accountID, id int64
 	for _, id := range d.IDs {
 		named[id] = true
 	}
-	var jobs []storage.BuriedJob
-	err = d.each(a, int(^uint(0)>>1), func(j storage.BuriedJob) error {
+	var jobs []storage.FailedJob
+	err = d.each(a, int(^uint(0)>>1), func(j storage.FailedJob) error {
 		if d.All || named[j.ID] {
 			delete(named, j.ID)
-			jobs = append(jobs, storage.BuriedJob{ID: j.ID, Job: storage.Job{AccountID: j.AccountID}})
+			jobs = append(jobs, storage.FailedJob{ID: j.ID, Job: storage.Job{AccountID: j.AccountID}})
 		}
 		return nil
 	})

@@ -45,7 +45,7 @@ func TestJobsCommand(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatal(len(all), err)
 			}
-			if err := db.Bury(t.Context(), all[0], reason); err != nil {
+			if err := db.Fail(t.Context(), all[0], reason); err != nil {
 				t.Fatal(err)
 			}
 			return all[0].ID

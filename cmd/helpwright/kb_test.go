@@ -190,7 +190,7 @@ func TestKnowledgeBaseFolderProblems(t *testing.T) {
 			a + "x.en.md": "---\ntitle: x\nsource: true\nstatus: hidden\n---\nText\n", a + "x.de.md": "---\ntitle: " + strings.Repeat("x", 301) + "\n---\n",
 			a + "y.en.md": "---\ntitle: y\nsource: true\n---\n", "site.yaml": "name: Other\nvisibility: secret\n",
 		}, nil, exitFail, []string{a + "x.en.md: status must be", a + "x.de.md: title is longer than", a + "y.en.md: content is required", "site.yaml: visibility must be"}},
-		{"a program", map[string]string{"files/setup.png": "MZ\x00\x00", "site.yaml": "name: Other\n"}, nil, exitFail, []string{"files/setup.png: programs are not taken"}},
+		{"a program", map[string]string{"files/setup.png": "MZ\x00\x00", "site.yaml": "name: Other\n"}, nil, exitFail, []string{"files/setup.png: programs are not accepted"}},
 		{"a binary text", map[string]string{a + "x.en.md": "---\ntitle: x\n\x00---\n"}, nil, exitFail, []string{a + "x.en.md:3: it is not UTF-8 text"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/certs"
+	"github.com/helpwright/helpwright/helpdesk/webpush"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/filelock"
 	"github.com/helpwright/helpwright/transport/server"
@@ -47,6 +48,13 @@ func (a *app) keyUse() (u keyUse, err error) {
 	}
 	for id, n := range kept {
 		u.values[id] += n
+	}
+	push, err := webpush.SealedWith(a.ctx, a.db, sealer)
+	if err != nil {
+		return u, err
+	}
+	if push != "" {
+		u.values[push]++
 	}
 	u.ids = slices.DeleteFunc(sealer.KeyIDs(), func(id string) bool { return id == a.settings.joinedKey() && u.values[id] == 0 })
 	u.peers, err = a.Peers(a.ctx)
@@ -209,7 +217,8 @@ func (keysAddCmd) Run(s *session) error {
 }
 
 type keysRotateCmd struct {
-	ID string `arg:"" optional:"" help:"The key that becomes the first."`
+	Push bool   `help:"Also replace the key of push notifications, for example after someone could have read the database and the secret key. Devices subscribe again when their members next open the desk."`
+	ID   string `arg:"" optional:"" help:"The key that becomes the first."`
 }
 
 // Run seals with the first key all values sealed with another.
@@ -234,10 +243,16 @@ func (c *keysRotateCmd) Run(s *session) error {
 	if err := a.reseal(); err != nil {
 		return err
 	}
+	if c.Push {
+		if err := webpush.Renew(a.ctx, a.db); err != nil {
+			return err
+		}
+		fmt.Fprintln(s.stdout, "servers replace the key of push notifications within a minute: devices subscribe again when their members next open the desk")
+	}
 	if u, err = a.keyUse(); err != nil {
 		return err
 	}
-	return c.tell(s, u)
+	return c.printNextStep(s, u)
 }
 
 // refuseUnknown returns an error while a running server does not have a key.
@@ -282,6 +297,12 @@ func (a *app) reseal() error {
 		return fmt.Errorf("%d secrets are sealed anew, the others when you run the command again: %w", done.Done, err)
 	}
 	kept, err := certs.Reseal(a.ctx, a.db, sealer)
+	if err == nil {
+		var push bool
+		if push, err = webpush.Reseal(a.ctx, a.db, sealer); push {
+			kept++
+		}
+	}
 	fmt.Fprintf(a.stdout, "%d secrets are sealed with %s now\n", done.Done+kept, sealer.KeyIDs()[0])
 	if done.Lost > 0 {
 		fmt.Fprintf(a.stdout, "%d secrets do not open with any key: helpwright keys list shows which key they need\n", done.Lost)
@@ -289,8 +310,8 @@ func (a *app) reseal() error {
 	return err
 }
 
-// tell prints the next step.
-func (c *keysRotateCmd) tell(s *session, u keyUse) error {
+// printNextStep prints the next step.
+func (c *keysRotateCmd) printNextStep(s *session, u keyUse) error {
 	for _, id := range u.ids[1:] {
 		switch {
 		case u.seal(id) > 0:

@@ -204,6 +204,8 @@ func (a *answering) sendsLater(id int64) {
 func (a *answering) callsBack(id int64)       { a.undoes(id, a.sent(id, a.writes(id), "")) }
 func (a *answering) closesAndUndoes(id int64) { a.undoes(id, a.sent(id, a.writes(id), "close")) }
 
+var toastText = regexp.MustCompile(`(?s)<div class="toast.*?</div>`)
+
 var undoField = regexp.MustCompile(`name="undo" value="([^"]+)"`)
 
 // undoes presses the button of the toast, repeatedly until it is answered, and records whether the desk reports that the
@@ -224,8 +226,8 @@ func (a *answering) undoes(id int64, sent *http.Response) {
 			a.mu.Lock()
 			a.back[id] = true
 			a.mu.Unlock()
-		case !strings.Contains(text, "cannot be undone") || a.isBack(id):
-			a.t.Errorf("conversation %d: status %d, and the desk does not say what became of it", id, done.StatusCode)
+		case !strings.Contains(text, "too late to undo") || a.isBack(id):
+			a.t.Errorf("conversation %d: status %d, and the desk does not say what became of it, but %q", id, done.StatusCode, toastText.FindString(text))
 		}
 	}
 }
@@ -240,17 +242,18 @@ func (a *answering) isBack(id int64) bool {
 func (a *answering) arrived(deaths int) {
 	a.t.Helper()
 	var answers map[int64]answered
-	testenv.Eventually(a.t, "every answer has left", func() bool {
+	testenv.Moving(a.t, "every answer has left", func() (string, bool) {
 		answers = a.answers()
+		waiting := 0
 		for _, one := range answers {
 			if one.waits {
-				return false
+				waiting++
 			}
 		}
-		return true
+		return fmt.Sprintf("%d of %d wait", waiting, len(answers)), waiting == 0
 	})
 	got := map[string]map[string]int{} // copies by text and Message-ID
-	testenv.Eventually(a.t, "every answer has arrived", func() bool {
+	testenv.Moving(a.t, "every answer has arrived", func() (string, bool) {
 		clear(got)
 		for _, raw := range a.postfix.Mails(a.t, a.customer) {
 			m, err := mail.Parse([]byte(raw), mail.Limits{})
@@ -263,12 +266,13 @@ func (a *answering) arrived(deaths int) {
 			}
 			got[text][m.MessageID]++
 		}
+		missing := 0
 		for id, one := range answers {
 			if !one.draft && len(got[fmt.Sprintf("Answer %d.", id)]) == 0 {
-				return false
+				missing++
 			}
 		}
-		return true
+		return fmt.Sprintf("%d of %d are missing", missing, len(answers)), missing == 0
 	})
 	copies, drafts := 0, 0
 	for id, one := range answers {

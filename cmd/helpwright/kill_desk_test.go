@@ -105,7 +105,7 @@ func TestKillWhileSendingFromTheDesk(t *testing.T) {
 				}
 			})
 		}
-		killing(s)
+		killing(nil, s)
 		group.Wait()
 		want, got := map[string]int{}, map[string]int{}
 		for _, one := range s.conversations() {

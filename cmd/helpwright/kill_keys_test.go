@@ -141,7 +141,7 @@ func keyedPosts(s *process, n int) []keyedPost {
 // doneOnce checks that each of n rounds of keyedPosts was done once, and that each of some mails was received once.
 func doneOnce(t *testing.T, s *process, relay *sink, n, received int) {
 	t.Helper()
-	testenv.Eventually(t, "every mail is sent", func() bool { mails, _ := relay.counts(); return mails >= n })
+	testenv.Moving(t, "every mail is sent", func() (string, bool) { mails, _ := relay.counts(); return fmt.Sprint(mails), mails >= n })
 	count := map[string]int{}
 	for _, c := range s.conversations() {
 		count["conversation "+c.Subject]++

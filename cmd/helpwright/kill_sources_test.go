@@ -85,8 +85,9 @@ func TestKillWhileMailTrickles(t *testing.T) {
 		filed := func(want int) {
 			t.Helper()
 			for kind, id := range boxes {
-				testenv.Eventually(t, kind+": every mail is filed", func() bool {
-					return len(ledgerOf(s, id, "filed")) >= want && len(ledgerOf(s, id, "received")) == 0
+				testenv.Moving(t, kind+": every mail is filed", func() (string, bool) {
+					filed, waiting := len(ledgerOf(s, id, "filed")), len(ledgerOf(s, id, "received"))
+					return fmt.Sprintf("%d are filed, %d wait", filed, waiting), filed >= want && waiting == 0
 				})
 			}
 		}
@@ -98,8 +99,10 @@ func TestKillWhileMailTrickles(t *testing.T) {
 				time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
 			}
 		}()
+		seen := map[int64]int{}
 		for range deaths {
 			time.Sleep(time.Duration(rand.IntN(1000)) * time.Millisecond)
+			s.spare([]int64{boxes["imap"], boxes["pop3"]}, seen)
 			s.kill()
 			s.start()
 		}

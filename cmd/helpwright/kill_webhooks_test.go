@@ -104,8 +104,9 @@ func TestKillDuringWebhooks(t *testing.T) {
 			State   string
 			EventID string `json:"event_id"`
 		}
-		testenv.Eventually(t, "every event is delivered", func() bool {
-			return len(all[delivery](s, path+"?state=delivered")) >= len(want)
+		testenv.Moving(t, "every event is delivered", func() (string, bool) {
+			n := len(all[delivery](s, path+"?state=delivered"))
+			return fmt.Sprint(n), n >= len(want)
 		})
 		made := all[delivery](s, path)
 		ids := map[string]bool{}

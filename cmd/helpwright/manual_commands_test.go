@@ -40,10 +40,7 @@ func manualCommands(t *testing.T, page string) []string {
 // shell runs commands as somebody would paste them, in a folder of the server's.
 func (s *process) shell(dir, script string) (out string) {
 	s.t.Helper()
-	path, err := program()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := program(s.t)
 	cmd := exec.CommandContext(s.t.Context(), "sh", "-e", "-c", script)
 	cmd.Dir, cmd.Env = filepath.Join(s.dir, dir), append(s.env, "PATH="+filepath.Dir(path)+":"+os.Getenv("PATH"))
 	text, err := cmd.CombinedOutput()
@@ -181,10 +178,7 @@ func TestManualServers(t *testing.T) {
 	if len(commands) != 1 {
 		t.Fatalf("there are %d blocks of commands: %q", len(commands), commands)
 	}
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	dir, script, addresses, changes := t.TempDir(), commands[0], []string{}, []string{}
 	replace := func(old, by string) {
 		if !strings.Contains(script, old) {
@@ -242,7 +236,7 @@ func TestManualWatch(t *testing.T) {
 func (s *process) received() {
 	s.t.Helper()
 	m := s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
-	submitAll(s.intake, m.InternalEmailAddress, 3)
+	submitAll(s, m.InternalEmailAddress, 3)
 	testenv.Eventually(s.t, "every mail is filed", func() bool { return len(s.conversations()) == 3 && len(ledgerOf(s, m.ID, "received")) == 0 })
 	testenv.Eventually(s.t, "its notifications are there", func() bool { return len(all[struct{}](s, "/accounts/1/notifications")) == 3 })
 }

@@ -23,10 +23,7 @@ func TestManual(t *testing.T) {
 	for _, c := range pages.Collections {
 		articles += len(c.Articles)
 	}
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := program(t)
 	cmd := exec.CommandContext(t.Context(), path, "manual", "--listen", freeAddress(t))
 	cmd.Env = []string{"TMPDIR=" + t.TempDir(), "HELPWRIGHT_PUBLIC_RATE_LIMIT=0"}
 	cmd.Stderr = t.Output()

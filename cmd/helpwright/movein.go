@@ -78,15 +78,15 @@ func (c *moveInCmd) run(s *session, open func(context.Context, foreign.Config) (
 	if err != nil {
 		return fmt.Errorf("%d conversations were made, run the command again to take the rest: %w", done.Conversations, err)
 	}
-	c.tell(s, source.Report(), done)
+	c.reportResult(s, source.Report(), done)
 	if done.Conversations+done.ChangedConversations+done.Known+done.Deleted+done.Erased+done.ErasedCustomers+done.Customers+done.Replies == 0 && done.ChangedCustomers == 0 && len(done.Agents.Counts()) == 0 {
 		return errors.New("there is nothing to import: is this the folder of the unpacked export?")
 	}
 	return nil
 }
 
-// tell prints the content found, and the objects created.
-func (c *moveInCmd) tell(s *session, report *foreign.Report, done *movein.Result) {
+// reportResult prints the content found, and the objects created.
+func (c *moveInCmd) reportResult(s *session, report *foreign.Report, done *movein.Result) {
 	for _, part := range []struct {
 		title string
 		tally *foreign.Tally

@@ -73,29 +73,7 @@ func TestMoveInKilled(t *testing.T) {
 		s := newServer(t, "HELPWRIGHT_DATABASE_URL="+databaseURL)
 		s.mailbox(url.Values{"name": {"Support"}, "email": {"support@example.org"}})
 		folder := t.TempDir()
-		if err := os.Mkdir(filepath.Join(folder, "attachments"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		var list strings.Builder
-		for i := range tickets {
-			at := time.Date(2020, 1, 1, i, 0, 0, 0, time.UTC).Format(time.RFC3339)
-			fmt.Fprintf(&list, `{"id":%d,"subject":"Ticket %d","status":"solved","requester_id":%d,"created_at":%q,"updated_at":%q,"tags":["t%d"],"comments":[`+
-				`{"id":1,"author_id":%d,"public":true,"body":"Ask","created_at":%q,"attachments":[{"id":%d,"file_name":"a.txt","content_type":"text/plain"}]},{"id":2,"author_id":0,"public":false,"body":"Note","created_at":%q}]}`+"\n",
-				i+1, i+1, i%7+1, at, at, i%5, i%7+1, at, i+1, at)
-			write(t, filepath.Join(folder, "attachments", fmt.Sprintf("%d.txt", i+1)), "file")
-		}
-		write(t, filepath.Join(folder, "tickets.json"), list.String())
-		list.Reset()
-		fmt.Fprintf(&list, `{"id":%d,"subject":"Long","status":"open","requester_id":1,"created_at":"2020-06-01T00:00:00Z","comments":[`, tickets+1)
-		for i := range 600 {
-			fmt.Fprintf(&list, `{"id":%d,"author_id":1,"public":true,"body":"Once more","created_at":"2020-06-01T00:00:00Z"},`, i+1)
-		}
-		write(t, filepath.Join(folder, "more.json"), strings.TrimSuffix(list.String(), ",")+"]}\n")
-		list.Reset()
-		for i := range 7 {
-			fmt.Fprintf(&list, `{"id":%d,"name":"Customer %d","email":"c%d@example.com","role":"end-user"}`+"\n", i+1, i+1, i+1)
-		}
-		write(t, filepath.Join(folder, "users.json"), list.String())
+		exportTickets(t, folder, tickets)
 		args := []string{"import", "zendesk", "--mailbox", "support@example.org", folder}
 		for range 8 {
 			if s.killed(900*time.Millisecond, args...) {
@@ -117,4 +95,32 @@ func TestMoveInKilled(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// exportTickets writes an export of Zendesk with so many tickets, each with a file and a note, and one with 600 comments.
+func exportTickets(t *testing.T, folder string, tickets int) {
+	t.Helper()
+	if err := os.Mkdir(filepath.Join(folder, "attachments"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var list strings.Builder
+	for i := range tickets {
+		at := time.Date(2020, 1, 1, i, 0, 0, 0, time.UTC).Format(time.RFC3339)
+		fmt.Fprintf(&list, `{"id":%d,"subject":"Ticket %d","status":"solved","requester_id":%d,"created_at":%q,"updated_at":%q,"tags":["t%d"],"comments":[`+
+			`{"id":1,"author_id":%d,"public":true,"body":"Ask","created_at":%q,"attachments":[{"id":%d,"file_name":"a.txt","content_type":"text/plain"}]},{"id":2,"author_id":0,"public":false,"body":"Note","created_at":%q}]}`+"\n",
+			i+1, i+1, i%7+1, at, at, i%5, i%7+1, at, i+1, at)
+		write(t, filepath.Join(folder, "attachments", fmt.Sprintf("%d.txt", i+1)), "file")
+	}
+	write(t, filepath.Join(folder, "tickets.json"), list.String())
+	list.Reset()
+	fmt.Fprintf(&list, `{"id":%d,"subject":"Long","status":"open","requester_id":1,"created_at":"2020-06-01T00:00:00Z","comments":[`, tickets+1)
+	for i := range 600 {
+		fmt.Fprintf(&list, `{"id":%d,"author_id":1,"public":true,"body":"Once more","created_at":"2020-06-01T00:00:00Z"},`, i+1)
+	}
+	write(t, filepath.Join(folder, "more.json"), strings.TrimSuffix(list.String(), ",")+"]}\n")
+	list.Reset()
+	for i := range 7 {
+		fmt.Fprintf(&list, `{"id":%d,"name":"Customer %d","email":"c%d@example.com","role":"end-user"}`+"\n", i+1, i+1, i+1)
+	}
+	write(t, filepath.Join(folder, "users.json"), list.String())
 }

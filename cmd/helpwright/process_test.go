@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,8 +28,8 @@ import (
 
 const apiBase = server.APIBase
 
-// program is the server, built once for all tests.
-var program = sync.OnceValues(func() (string, error) {
+// built is the server, built once for all tests.
+var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "helpwright")
 	if err != nil {
 		return "", err
@@ -41,14 +42,27 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// program returns the server's path. A test that starts the server takes long, and is left to continuous integration.
+func program(t *testing.T) string {
+	t.Helper()
+	testenv.Slow(t, "it starts the server")
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestMain(m *testing.M) {
 	// The tests wait for processes, leases and retries more than they compute. The flags, parsed later, win.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	code := m.Run()
-	if path, err := program(); err == nil {
-		_ = os.RemoveAll(filepath.Dir(path))
+	if testenv.Requires() {
+		if path, err := built(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
 	}
 	os.Exit(code)
 }
@@ -117,12 +131,16 @@ func sharing(t *testing.T, database string, more ...string) []string {
 	}, more...)
 }
 
-// freeAddress returns an address where nothing listens. Its port is outside the system's range for connections: it stays
-// free while a server is killed and started again.
+// lastPort is the port that freeAddress returned last.
+var lastPort atomic.Uint32
+
+// freeAddress returns an address where nothing listens and that no other test of this package gets. Its port is outside the
+// system's range for connections: it stays free while a server is killed and started again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
+	lastPort.CompareAndSwap(0, 12_000+rand.Uint32N(10_000))
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", lastPort.Add(1)))
 		if err == nil {
 			defer l.Close()
 			return l.Addr().String()
@@ -135,10 +153,7 @@ func freeAddress(t *testing.T) string {
 // start runs the process until it reports that it listens.
 func (s *process) start() {
 	s.t.Helper()
-	path, err := program()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := program(s.t)
 	s.cmd = exec.Command(path, "serve")
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = s.dir, s.env, s.stderr
 	out, err := s.cmd.StdoutPipe()
@@ -277,6 +292,7 @@ type (
 		Type       string
 		Body       string
 		MessageID  string `json:"message_id"`
+		Source     string
 		Deliveries []struct{ Address, State, Response string }
 		Threading  struct{ Rule string }
 	}

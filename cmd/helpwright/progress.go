@@ -38,8 +38,8 @@ func newProgress(w io.Writer, what string) *progress {
 	return p
 }
 
-// tell reports the number of files done.
-func (p *progress) tell(done backup.Totals) {
+// reportFiles reports the number of files done.
+func (p *progress) reportFiles(done backup.Totals) {
 	text := fmt.Sprintf("%d files, %s", done.Blobs+done.Missing, megabytes(done.Bytes))
 	if p.files > 0 {
 		text = fmt.Sprintf("%d of %d files, %s", done.Blobs+done.Missing, p.files, megabytes(done.Bytes))

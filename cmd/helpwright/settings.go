@@ -34,7 +34,7 @@ type Settings struct {
 	ACMECA         string   `env:"HELPWRIGHT_ACME_CA" name:"acme-ca" help:"Root certificates (PEM) that verify the directory itself. Default: the system's." placeholder:"FILE"`
 	BaseURL        string   `env:"HELPWRIGHT_BASE_URL" name:"base-url" help:"Public address of this server. Default: http://LISTEN, with localhost in place of a wildcard address." placeholder:"URL"`
 	Data           string   `env:"HELPWRIGHT_DATA" name:"data" default:"data" help:"Folder for the secret key, the spool and, by default, the database and the files." placeholder:"FOLDER"`
-	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB. Default: sqlite:DATA/helpwright.db. With several hosts, as in HOST1,HOST2, the first that takes writes is used. Behind a transaction pooler without prepared statements, add ?default_query_exec_mode=exec." placeholder:"URL"`
+	DatabaseURL    string   `env:"HELPWRIGHT_DATABASE_URL" name:"database-url" secret:"url" help:"sqlite:PATH or postgres://USER:PASS@HOST/DB. Default: sqlite:DATA/helpwright.db. With several hosts, as in HOST1,HOST2, the first that takes writes is used. Behind a pooler that gives each transaction another session, add ?pool_mode=transaction." placeholder:"URL"`
 	ReplicaURL     string   `env:"HELPWRIGHT_DATABASE_REPLICA_URL" name:"database-replica-url" secret:"url" help:"Streaming replica of the PostgreSQL database, postgres://USER:PASS@HOST/DB: lists, counts and searches of conversations and customers are read from it, at most one second old, and from the primary while it lags or is away. Off when empty." placeholder:"URL"`
 	BlobURL        string   `env:"HELPWRIGHT_BLOB_URL" name:"blob-url" secret:"url" help:"Where raw mails and attachments are stored: file:FOLDER, or s3://BUCKET/PREFIX?region=NAME, with &endpoint=https://HOST:PORT for a server other than Amazon's and &credentials=role for the keys of the machine's role. Default: file:DATA/blobs." placeholder:"URL"`
 	BlobRedirect   int64    `env:"HELPWRIGHT_BLOB_REDIRECT" name:"blob-redirect" help:"Attachments of at least this many MB are downloaded straight from the bucket, by addresses that work for two minutes; browsers must be able to reach its endpoint. 0: the server sends all files itself." placeholder:"MB"`
@@ -49,7 +49,7 @@ type Settings struct {
 	IntakeRelays   []string `env:"HELPWRIGHT_INTAKE_RELAYS" default:"127.0.0.0/8,::1/128,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,fc00::/7" help:"Addresses or networks of your own mail servers that forward to the intake, separated by commas. Their SPF is not evaluated." placeholder:"NET"`
 	TrustedServers []string `env:"HELPWRIGHT_TRUSTED_AUTHSERV_IDS" name:"trusted-authserv-ids" help:"Mail servers (authserv-ids) whose Authentication-Results are trusted in fetched and relayed mail, separated by commas, such as mx.google.com." placeholder:"NAME"`
 	LMTPListen     string   `env:"HELPWRIGHT_LMTP_LISTEN" name:"lmtp-listen" help:"LMTP intake (RFC 2033) for a mail server in front: HOST:PORT, or unix:PATH for a socket; off when empty." placeholder:"ADDR"`
-	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" secret:"url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. List several, separated by spaces, for failover: the first that works is used. When empty, answers are written as .eml files to DATA/outbox. Mailboxes can have a relay of their own, set up in the desk." placeholder:"URL"`
+	SMTPURL        string   `env:"HELPWRIGHT_SMTP_URL" name:"smtp-url" secret:"url" help:"Outgoing relay: smtp://USER:PASS@HOST:PORT?tls=none, starttls or tls. List several, separated by spaces, for failover: the first that works is used. When empty, replies are written as .eml files to DATA/outbox. Mailboxes can have a relay of their own, set up in the desk." placeholder:"URL"`
 	SecretKey      string   `env:"HELPWRIGHT_SECRET_KEY" secret:"all" help:"Key that encrypts stored passwords and signs reply addresses, at least 32 characters. When empty, it is created once in DATA/secret.key. List several, separated by commas or spaces, to change the key: the first encrypts and signs, all decrypt and verify." placeholder:"KEY"`
 	BootstrapEmail string   `env:"HELPWRIGHT_BOOTSTRAP_EMAIL" default:"owner@localhost" help:"Email address of the first user on an empty database." placeholder:"EMAIL"`
 	BootstrapToken string   `env:"HELPWRIGHT_BOOTSTRAP_TOKEN" secret:"all" help:"Access token of the first user, 20 to 200 printable characters. Default: random." placeholder:"TOKEN"`
@@ -57,7 +57,7 @@ type Settings struct {
 	OIDCIssuer       string   `env:"HELPWRIGHT_OIDC_ISSUER" name:"oidc-issuer" help:"OpenID Connect provider that members can sign in with, such as https://id.example.org/realms/main. The address to register there: helpwright doctor shows it." placeholder:"URL"`
 	OIDCClientID     string   `env:"HELPWRIGHT_OIDC_CLIENT_ID" name:"oidc-client-id" help:"Client id that the provider gave this server." placeholder:"ID"`
 	OIDCClientSecret string   `env:"HELPWRIGHT_OIDC_CLIENT_SECRET" name:"oidc-client-secret" secret:"all" help:"Its secret; empty for a public client." placeholder:"SECRET"`
-	OIDCName         string   `env:"HELPWRIGHT_OIDC_NAME" name:"oidc-name" help:"What people know the provider by, for the button; its host when empty." placeholder:"NAME"`
+	OIDCName         string   `env:"HELPWRIGHT_OIDC_NAME" name:"oidc-name" help:"Name of the provider on the sign-in button. Default: its host." placeholder:"NAME"`
 	OIDCDomains      []string `env:"HELPWRIGHT_OIDC_DOMAINS" name:"oidc-domains" help:"Mail domains that the provider vouches for, separated by commas; * for all. Only an address there finds a user who has it, and makes members by the rules of an account. Empty: members connect the provider themselves, while they are signed in." placeholder:"DOMAIN"`
 	OIDCSecondFactor string   `env:"HELPWRIGHT_OIDC_SECOND_FACTOR" name:"oidc-second-factor" default:"never" help:"When a sign-in with the provider counts as one with two factors: never, amr (it reports mfa), always, or acr= and a value that it is asked for." placeholder:"RULE"`
 
@@ -81,14 +81,14 @@ type Settings struct {
 	CORSOrigins       []string      `env:"HELPWRIGHT_CORS_ORIGINS" name:"cors-origins" help:"Origins of web pages that may call the API from browsers with a token, separated by commas, such as https://app.example.com; * for all." placeholder:"ORIGIN"`
 	MetricsListen     string        `env:"HELPWRIGHT_METRICS_LISTEN" help:"Prometheus metrics (/metrics), profiles (/debug/pprof) and log settings (/log); off when empty. There is no authentication: choose an address that only the operator can reach." placeholder:"ADDR"`
 	RetainAudit       int           `env:"HELPWRIGHT_RETAIN_AUDIT" name:"retain-audit" default:"730" help:"Days to keep audit log entries. 0: forever." placeholder:"DAYS"`
-	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days to keep events, at least as long as webhook deliveries. 0: forever." placeholder:"DAYS"`
+	RetainEvents      int           `env:"HELPWRIGHT_RETAIN_EVENTS" name:"retain-events" default:"90" help:"Days to keep events, at least as long as webhook deliveries. Histories of conversations go back as far. 0: forever." placeholder:"DAYS"`
 	RetainDeliveries  int           `env:"HELPWRIGHT_RETAIN_DELIVERIES" name:"retain-deliveries" default:"30" help:"Days to keep webhook deliveries, at most the newest 10,000 per webhook. 0: forever." placeholder:"DAYS"`
 	RetainSessions    int           `env:"HELPWRIGHT_RETAIN_SESSIONS" name:"retain-sessions" default:"1" help:"Days to keep sessions after they expire. 0: forever." placeholder:"DAYS"`
-	RetainBuriedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days to keep jobs that failed for good. 0: forever." placeholder:"DAYS"`
+	RetainFailedJobs  int           `env:"HELPWRIGHT_RETAIN_BURIED_JOBS" name:"retain-buried-jobs" default:"180" help:"Days to keep jobs that failed permanently. 0: forever." placeholder:"DAYS"`
 	RetainRawMails    int           `env:"HELPWRIGHT_RETAIN_RAW_MAILS" name:"retain-raw-mails" default:"0" help:"Days to keep the raw bytes of mails that were filed or ignored. Their conversations remain; only the source of a message is gone. 0: forever." placeholder:"DAYS"`
 	LogLevel          string        `env:"HELPWRIGHT_LOG_LEVEL" name:"log-level" default:"info" help:"Lowest level to log: debug, info, warn or error. The command log level changes it while the server runs." placeholder:"LEVEL"`
 	LogFormat         string        `env:"HELPWRIGHT_LOG_FORMAT" name:"log-format" default:"json" help:"Log format: json or text. The command log format changes it while the server runs." placeholder:"FORMAT"`
-	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Store customers' PGP keys and encrypt answers to recipients who have one. If another recipient of the answer has no usable key, the answer fails rather than being sent unencrypted."`
+	EnablePGP         bool          `env:"ENABLE_PGP_ENCRYPTION" name:"enable-pgp-encryption" help:"Store customers' PGP keys and encrypt replies to recipients who have one. If another recipient of the reply has no usable key, the reply fails rather than being sent unencrypted."`
 }
 
 // complete fills in the settings that default to other settings.
@@ -178,7 +178,7 @@ func (s *Settings) checkLimits(problems *fault.Collector) {
 	problems.Check(s.NotifyAfter > 0 && s.NotifyAfter <= 24*time.Hour, "HELPWRIGHT_NOTIFY_AFTER", "must be more than 0 and at most 24h")
 	for name, days := range map[string]int{
 		"HELPWRIGHT_RETAIN_AUDIT": s.RetainAudit, "HELPWRIGHT_RETAIN_EVENTS": s.RetainEvents, "HELPWRIGHT_RETAIN_DELIVERIES": s.RetainDeliveries,
-		"HELPWRIGHT_RETAIN_SESSIONS": s.RetainSessions, "HELPWRIGHT_RETAIN_BURIED_JOBS": s.RetainBuriedJobs,
+		"HELPWRIGHT_RETAIN_SESSIONS": s.RetainSessions, "HELPWRIGHT_RETAIN_BURIED_JOBS": s.RetainFailedJobs,
 		"HELPWRIGHT_RETAIN_RAW_MAILS": s.RetainRawMails,
 	} {
 		problems.Check(days >= 0 && days <= 36500, name, "must be from 0 to 36500")

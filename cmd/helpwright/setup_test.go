@@ -102,7 +102,7 @@ func TestSetUp(t *testing.T) {
 	}
 	box := url.Values{"email": {"support@example.org"}, "password": {"geheim"}, "host": {"127.0.0.1"}, "port": {"1"}, "encryption": {"SSL"}, "type": {"IMAP"}}
 	page := v.step("/desk/a/1/setup/mailbox", box, "/desk/a/1/setup/mailbox")
-	if !strings.Contains(page, "Not reached") || strings.Contains(page, "geheim") {
+	if !strings.Contains(page, "Could not connect") || strings.Contains(page, "geheim") {
 		t.Error(page)
 	}
 	page = v.step("/desk/a/1/setup/colleagues", url.Values{"addresses": {"lise@example.org"}, "role": {"3"}}, "/desk/a/1/inbox/unassigned")
@@ -152,7 +152,7 @@ func (s *process) joins(address string) {
 	link := regexp.MustCompile(`http://\S+/invitations/hwi_[A-Z2-7]+`).FindString(m.Text)
 	v := s.visitor()
 	path, page, status := v.visit(link, nil)
-	if status != http.StatusOK || !strings.Contains(page, "With the address "+address) {
+	if status != http.StatusOK || !strings.Contains(page, "You are joining as "+address) {
 		s.t.Fatalf("%d %s", status, page)
 	}
 	v.step(path, url.Values{"name": {"Lise"}, "password": {"correct horse"}}, "/desk/a/1/inbox/unassigned")
@@ -230,7 +230,7 @@ func TestSetUpMailbox(t *testing.T) {
 		form.Set(field, api.Get("connection[inbound]["+field+"]"))
 	}
 	page := v.step("/desk/a/1/setup/mailbox", form, "/desk/a/1/setup/mailbox")
-	for _, text := range []string{"Reached", "Signed in", "Folders", "Last 30 days"} {
+	for _, text := range []string{"Server reached", "Signed in", "Folders", "Last 30 days"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%q is not on the page", text)
 		}

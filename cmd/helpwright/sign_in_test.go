@@ -69,7 +69,7 @@ func TestSignInInBrowser(t *testing.T) {
 	tab.Click("form[data-passkey] button")
 	tab.Wait("form[data-passkey] [data-said]:not([hidden])")
 	show("passkeys")
-	if said := tab.Text("form[data-passkey] [data-said]"); !strings.Contains(said, "There is a passkey for you on this device already") {
+	if said := tab.Text("form[data-passkey] [data-said]"); !strings.Contains(said, "This device already has a passkey for you") {
 		t.Errorf("a second passkey on the device: %s", said)
 	}
 
@@ -87,7 +87,7 @@ func TestSignInInBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := desk.Account().Update(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	tab.Open(base + "/desk/second-factor")
@@ -124,10 +124,10 @@ func joinsByDomain(t *testing.T, svc *helpdesk.Service) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}); err != nil {
+	if _, err := desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}); err != nil {
 		t.Fatal(err)
 	}
-	roles, err := desk.Roles(t.Context())
+	roles, err := desk.Roles().All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func joinsByDomain(t *testing.T, svc *helpdesk.Service) {
 		if r.Key != identity.RoleAgent {
 			continue
 		}
-		if _, err := desk.CreateJoinRule(t.Context(), identity.JoinRuleInput{Domain: "example.org", RoleIDs: []int64{r.ID}}); err != nil {
+		if _, err := desk.JoinRules().Create(t.Context(), identity.JoinRuleInput{Domain: "example.org", RoleIDs: []int64{r.ID}}); err != nil {
 			t.Fatal(err)
 		}
 	}

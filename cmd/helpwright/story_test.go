@@ -270,14 +270,17 @@ func (s *story) closesMany() {
 	}
 	s.Open(s.desk + "/inbox/unassigned") // they come while it is loaded
 	listed := func() int { return strings.Count(seen(s.Tab, "#list"), "Question") }
-	for listed() < 3 {
-		s.use("#fresh:not([hidden])") // once it reports new ones
-		s.Tab.Gone("#fresh:not([hidden])")
-	}
+	testenv.Eventually(s.t, "they are listed", func() bool { // at once in an empty list, or when asked for
+		if listed() < 3 && browser.Eval[bool](s.Tab, `Boolean(document.querySelector("#fresh:not([hidden])"))`) {
+			s.use("#fresh:not([hidden])")
+			s.Tab.Gone("#fresh:not([hidden])")
+		}
+		return listed() >= 3
+	})
 	s.use("#list .row .tick input")
 	s.use("#all")
 	s.use(".selection [value=close]")
-	s.shows(s.Tab, ".toast", "Closed 4")
+	s.shows(s.Tab, ".toast", "Closed 3")
 	testenv.Eventually(s.t, "they are out of the list", func() bool { return !strings.Contains(seen(s.Tab, "#list"), "Question") })
 	s.use(".toast button")
 	testenv.Eventually(s.t, "they are open again", func() bool { return listed() >= 3 })

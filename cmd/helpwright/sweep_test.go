@@ -60,10 +60,7 @@ func (s *process) age(d time.Duration) {
 // command runs the program in the server's folder, with its settings.
 func (s *process) command(args ...string) (string, error) {
 	s.t.Helper()
-	path, err := program()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := program(s.t)
 	cmd := exec.Command(path, args...)
 	cmd.Dir, cmd.Env = s.dir, s.env
 	out, err := cmd.CombinedOutput()

@@ -19,12 +19,12 @@ type userCmd struct {
 	List              userListCmd        `cmd:"" help:"List the users with address, name, password, second factor and whether they are disabled."`
 	Show              userShowCmd        `cmd:"" help:"Show a user and their account memberships."`
 	Create            userCreateCmd      `cmd:"" help:"Create a user, optionally as a member of an account, and print an access token on the last line."`
-	Disable           userDisableCmd     `cmd:"" help:"Disable a user: sessions end at once and access tokens are refused. Memberships and work stay."`
+	Disable           userDisableCmd     `cmd:"" help:"Disable a user: sessions end immediately and access tokens stop working. Memberships and conversations are kept."`
 	Enable            userEnableCmd      `cmd:"" help:"Enable a disabled user."`
-	Delete            userDeleteCmd      `cmd:"" help:"Delete a user with access tokens and memberships. What they wrote stays."`
+	Delete            userDeleteCmd      `cmd:"" help:"Delete a user with their access tokens and memberships. What they wrote is kept."`
 	ResetSecondFactor userResetFactorCmd `cmd:"" help:"Remove the second factor of a user who has lost it. Make sure that the request comes from the user."`
 	RemovePasskeys    userPasskeysCmd    `cmd:"" help:"Remove all passkeys of a user who has lost a device, and end their sessions."`
-	ResetPassword     userPasswordCmd    `cmd:"" help:"Print a link for choosing a new password. It works once, within a day."`
+	ResetPassword     userPasswordCmd    `cmd:"" help:"Print a link for choosing a new password. It works once and expires after a day."`
 }
 
 type userPasswordCmd struct{ userArg }
@@ -58,7 +58,7 @@ type userCreateCmd struct {
 	Name     string `help:"Name. Default: the local part of the address."`
 	Password string `help:"Password of 8 to 200 characters. Default: none."`
 	Account  int64  `help:"Account to make the user a member of."`
-	Role     string `help:"Role there." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
+	Role     string `help:"Role in that account." enum:"owner,admin,agent,collaborator,editor" default:"agent"`
 }
 
 // Run creates the user.

@@ -42,20 +42,20 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	mailbox := helpdesk.MailboxInput{Email: storage.Some("help@example.org")}
-	if _, err := desk.CreateMailbox(ctx, mailbox); err != nil {
+	if _, err := desk.Mailboxes().Create(ctx, mailbox); err != nil {
 		return err
 	}
-	if _, err := desk.CreateMailbox(ctx, mailbox); err == nil {
+	if _, err := desk.Mailboxes().Create(ctx, mailbox); err == nil {
 		return fmt.Errorf("the same address was taken twice")
 	}
-	conversation, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	conversation, err := desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Welcome",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Hello Ada"}},
 	})
 	if err != nil {
 		return err
 	}
-	return desk.DeleteConversation(ctx, conversation.ID)
+	return desk.Conversations().Delete(ctx, conversation.ID)
 }
 
 // open creates a user with an account and opens the desk.

@@ -53,10 +53,10 @@ func run(ctx context.Context, out io.Writer) error {
 	// the signature goes into a map, the mailbox into memstore: both or neither
 	for _, end := range []error{errors.New("changed my mind"), nil} {
 		err := storage.Together(ctx, store, nil, func(ctx context.Context) error {
-			if _, err := desk.SetSignature(ctx, "Grace, {{mailbox.name}}"); err != nil {
+			if _, err := desk.Signatures().Set(ctx, "Grace, {{mailbox.name}}"); err != nil {
 				return err
 			}
-			if _, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Navy help")}); err != nil {
+			if _, err := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some("Navy help")}); err != nil {
 				return err
 			}
 			return end
@@ -71,17 +71,17 @@ func run(ctx context.Context, out io.Writer) error {
 
 // show prints the caller's signature as it appears below replies from each mailbox.
 func show(ctx context.Context, desk *helpdesk.Desk, out io.Writer) error {
-	signature, err := desk.Signature(ctx)
+	signature, err := desk.Signatures().Get(ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "signature: %q\n", signature)
-	mailboxes, err := desk.Mailboxes(ctx, storage.PageRequest{})
+	mailboxes, err := desk.Mailboxes().List(ctx, storage.PageRequest{})
 	if err != nil {
 		return err
 	}
 	for _, m := range mailboxes.Items {
-		ending, err := desk.SignatureIn(ctx, m.ID)
+		ending, err := desk.Signatures().In(ctx, m.ID)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,8 @@ type noun[T, F any] struct {
 	storage.Noun[T] // the id, unique fields and so on: the same for all stores
 	table           func(*state) *table[T]
 	match           func(filter F, row *T) bool // nil if the list has no filter
+	// broken reports the code of a rule of uniqueness that two rows violate, beside those of the noun; nil: there is none.
+	broken func(a, b *T) (code string, broken bool)
 }
 
 // source is the origin of rows: the store, or a transaction.
@@ -207,10 +209,25 @@ func (s stored[T, F]) unique(t *table[T], row *T) error {
 			}
 			for id, other := range others {
 				if id != *s.ID(row) && rule.Broken(row, &other) {
-					return &fault.Error{Kind: fault.Conflict, Code: rule.Code, Message: "This " + s.Name + " already exists."}
+					return s.taken(rule.Code)
 				}
 			}
 		}
 	}
+	if s.broken == nil {
+		return nil
+	}
+	for id, other := range t.rows[s.account] {
+		if id == *s.ID(row) {
+			continue
+		}
+		if code, broken := s.broken(row, &other); broken {
+			return s.taken(code)
+		}
+	}
 	return nil
+}
+
+func (s stored[T, F]) taken(code string) error {
+	return &fault.Error{Kind: fault.Conflict, Code: code, Message: "This " + s.Name + " already exists."}
 }

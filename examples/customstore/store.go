@@ -136,6 +136,9 @@ type tx struct {
 // Reader implements [helpdesk.Tx].
 func (t tx) Reader() helpdesk.Reader { return reader{t.Tx.Reader(), t.in, t.account} }
 
+// Whole implements [helpdesk.Tx].
+func (t tx) Whole() helpdesk.Reader { return reader{t.Tx.Whole(), t.in, t.account} }
+
 // DeleteAccount implements [identity.AccountWriter].
 func (t tx) DeleteAccount(ctx context.Context) error {
 	if err := t.Tx.DeleteAccount(ctx); err != nil {

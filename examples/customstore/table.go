@@ -3,16 +3,15 @@ package main
 import (
 	"maps"
 
-	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/helpdesk/sending"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // state is all data that the store keeps itself. Rows and maps in a state never change: a write makes new ones. A plain copy
 // of a state is therefore a snapshot, and dropping a changed copy is a rollback.
 type state struct {
 	version    int // grows with every write, to distinguish states
-	domains    table[sending.Domain]
-	signatures table[helpdesk.Signature]
+	domains    table[storage.Record]
+	signatures table[storage.Record]
 }
 
 // without returns the state without the rows of an account.

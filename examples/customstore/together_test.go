@@ -37,17 +37,17 @@ func account(t *testing.T, store helpdesk.Store) helpdesk.Scope {
 // write writes to both nouns in maps, and to one in memstore.
 func write(ctx context.Context, tx helpdesk.Tx, n int) error {
 	return errors.Join(
-		tx.Domains().Insert(ctx, &sending.Domain{Name: fmt.Sprint(n)}),
-		tx.Signatures().Insert(ctx, &helpdesk.Signature{UserID: int64(n), Body: "Grace"}),
-		tx.Tags().Insert(ctx, &helpdesk.Tag{Key: fmt.Sprint(n)}),
+		helpdesk.Nouns().Domains.Rows(tx).Insert(ctx, &sending.Domain{Name: fmt.Sprint(n)}),
+		helpdesk.Nouns().Signatures.Rows(tx).Insert(ctx, &helpdesk.Signature{UserID: int64(n), Body: "Grace"}),
+		helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &helpdesk.Tag{Key: fmt.Sprint(n)}),
 	)
 }
 
 // written returns the rows that write has written.
 func written(ctx context.Context, r helpdesk.Reader) (domains, tags int, err error) {
 	everything := storage.Seek{Limit: storage.NoLimit}
-	d, errD := r.Domains().List(ctx, storage.NoFilter{}, everything)
-	g, errG := r.Tags().List(ctx, storage.NoFilter{}, everything)
+	d, errD := helpdesk.Nouns().Domains.Reader(r).List(ctx, storage.NoFilter{}, everything)
+	g, errG := helpdesk.Nouns().Tags.Reader(r).List(ctx, storage.NoFilter{}, everything)
 	return len(d), len(g), errors.Join(errD, errG)
 }
 
@@ -82,7 +82,7 @@ func TestNothingLeft(t *testing.T) {
 					}
 				})
 				gone.Wait()
-				if diff := cmp.Diff(before, store.rows, cmp.AllowUnexported(state{}, table[sending.Domain]{}, table[helpdesk.Signature]{})); diff != "" {
+				if diff := cmp.Diff(before, store.rows, cmp.AllowUnexported(state{}, table[sending.Domain]{}, table[storage.Record]{})); diff != "" {
 					t.Error(diff)
 				}
 				has(t, store, scope, 0)
@@ -292,10 +292,10 @@ func TestAfterTheEnd(t *testing.T) {
 		kept = r
 		return nil
 	})
-	_, late := kept.Signatures().Get(t.Context(), 1)
+	_, late := helpdesk.Nouns().Signatures.Reader(kept).Get(t.Context(), 1)
 	var inside error
 	err = errors.Join(err, store.InTx(t.Context(), scope, func(ctx context.Context, _ helpdesk.Tx) error {
-		_, inside = store.Within(scope).Signatures().Get(ctx, 1)
+		_, inside = helpdesk.Nouns().Signatures.Reader(store.Within(scope)).Get(ctx, 1)
 		return nil
 	}))
 	if err != nil || !fault.Is(late, fault.Internal) || !fault.Is(inside, fault.Internal) {
@@ -306,6 +306,7 @@ func TestAfterTheEnd(t *testing.T) {
 // No noun of this store has counters that Update keeps, or is unique beyond its account. Those of another noun would work.
 func TestDeclaration(t *testing.T) {
 	t.Parallel()
+	var rowsOf table[sending.Domain]
 	counted := noun[sending.Domain, storage.NoFilter]{
 		Noun: storage.Noun[sending.Domain]{
 			Name: "domain",
@@ -315,7 +316,7 @@ func TestDeclaration(t *testing.T) {
 				{Code: "everywhere", Fields: func(d *sending.Domain) []any { return []any{&d.Name} }, Everywhere: true},
 			},
 		},
-		table: domains.table,
+		table: func(*state) *table[sending.Domain] { return &rowsOf },
 	}
 	ctx, own := t.Context(), &session{rows: &state{}}
 	in := func(account int64) storage.Rows[sending.Domain, storage.NoFilter] {

@@ -51,6 +51,11 @@ func own(v reflect.Value) (ok bool) {
 		for i := range v.Len() {
 			ok = own(v.Index(i)) && ok
 		}
+	case reflect.Interface: // a value of a record
+		copied := reflect.New(v.Elem().Type()).Elem()
+		copied.Set(v.Elem())
+		ok = own(copied)
+		v.Set(copied)
 	case reflect.Pointer:
 		if !v.IsNil() {
 			copied := reflect.New(v.Type().Elem())

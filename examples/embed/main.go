@@ -153,7 +153,7 @@ func (s *shop) people(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("orders@example.org")})
+	_, err = desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("orders@example.org")})
 	return err
 }
 
@@ -169,7 +169,7 @@ func (s *shop) order(ctx context.Context, thing string, fail error) error {
 	if err != nil {
 		return err
 	}
-	c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	c, err := desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Your order",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Thank you for ordering " + thing + "."}},
 	})
@@ -194,7 +194,7 @@ func (s *shop) report(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	page, err := desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{})
+	page, err := desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{})
 	if err != nil {
 		return err
 	}

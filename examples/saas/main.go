@@ -26,7 +26,7 @@ import (
 )
 
 func main() {
-	a, err := open(context.Background(), "file:saas.db?_pragma=foreign_keys(1)")
+	a, err := open(context.Background(), "file:saas.db")
 	if err == nil {
 		go func() { log.Fatal(a.help.Run(context.Background())) }()
 		err = http.ListenAndServe("127.0.0.1:8080", a.routes()) // an example; give your server timeouts
@@ -58,11 +58,11 @@ func open(ctx context.Context, dsn string) (*app, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a, a.begin(ctx)
+	return a, a.createFirst(ctx)
 }
 
-// begin creates the application's people, and the first agent, account and mailbox, once.
-func (a *app) begin(ctx context.Context) error {
+// createFirst creates the application's people, and the first agent, account and mailbox, once.
+func (a *app) createFirst(ctx context.Context) error {
 	operator := a.help.Service().Operator()
 	if some, err := operator.HasUsers(ctx); err != nil || some {
 		return err
@@ -76,7 +76,7 @@ func (a *app) begin(ctx context.Context) error {
 		d, err = a.help.Service().Desk(ctx, a.help.Service().As(user.ID), acme)
 	}
 	if err == nil {
-		_, err = d.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("help@example.org")})
+		_, err = d.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("help@example.org")})
 	}
 	if err == nil {
 		_, err = a.pool.ExecContext(ctx, `CREATE TABLE people (name TEXT, email TEXT, plan TEXT, agent INTEGER);
@@ -94,7 +94,7 @@ func (a *app) who(r *http.Request) (email string, agent int64) {
 }
 
 // about shows agents the application's data about the customer.
-func (a *app) about(ctx context.Context, _ *helpdesk.Desk, c helpdesk.Customer) (desk.Panel, error) {
+func (a *app) about(ctx context.Context, _ *helpdesk.Desk, c helpdesk.Customer, _ helpdesk.Conversation) (desk.Panel, error) {
 	var plan string
 	err := a.pool.QueryRowContext(ctx, `SELECT plan FROM people WHERE email = ?`, c.Emails[0].Key).Scan(&plan)
 	return desk.Panel{Title: "Plan", HTML: template.HTML(template.HTMLEscapeString(plan))}, err // it is escaped

@@ -32,7 +32,7 @@ func main() {
 	if secret == "" {
 		log.Fatal("set HELPWRIGHT_WEBHOOK_SECRET to the secret of the webhook")
 	}
-	server := &http.Server{Addr: *listen, Handler: newReceiver(secret, tell(os.Stdout)), ReadTimeout: 10 * time.Second}
+	server := &http.Server{Addr: *listen, Handler: newReceiver(secret, reportTo(os.Stdout)), ReadTimeout: 10 * time.Second}
 	log.Printf("listening on %s", *listen)
 	log.Fatal(server.ListenAndServe())
 }
@@ -45,8 +45,8 @@ type event struct {
 	Data    json.RawMessage `json:"data"` // ids: fetch the resource from the API
 }
 
-// tell returns the work of this program.
-func tell(out io.Writer) func(event) error {
+// reportTo returns the work of this program.
+func reportTo(out io.Writer) func(event) error {
 	return func(e event) error {
 		_, err := fmt.Fprintf(out, "%s: %s %s\n", e.Type, e.Subject, e.Data)
 		return err
@@ -79,7 +79,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.Header.Get(signature.HeaderID)
-	first, done := rc.begin(id)
+	first, done := rc.claimEvent(id)
 	switch {
 	case done:
 		w.WriteHeader(http.StatusNoContent) // a repeated event
@@ -100,8 +100,8 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// begin reports whether the caller must process an event, and whether it was processed already.
-func (rc *receiver) begin(id string) (first, done bool) {
+// claimEvent reports whether the caller must process an event, and whether it was processed already.
+func (rc *receiver) claimEvent(id string) (first, done bool) {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()
 	done, known := rc.done[id]

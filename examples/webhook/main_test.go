@@ -74,7 +74,7 @@ func TestEachEventIsDoneOnce(t *testing.T) {
 	var rc *receiver
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { rc.ServeHTTP(w, r) }))
 	defer server.Close()
-	hook, secret, err := s.desk.CreateWebhook(t.Context(), subscription.WebhookInput{URL: storage.Some(server.URL), Events: storage.Some([]string{"tag.created"})})
+	hook, secret, err := s.desk.Webhooks().Create(t.Context(), subscription.WebhookInput{URL: storage.Some(server.URL), Events: storage.Some([]string{"tag.created"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,17 +85,17 @@ func TestEachEventIsDoneOnce(t *testing.T) {
 			asleep = nil
 			return err
 		}
-		return tell(&out)(e)
+		return reportTo(&out)(e)
 	})
-	must(s.desk.CreateTag(t.Context(), helpdesk.TagInput{Name: "Urgent"}))(t)
+	must(s.desk.Tags().Create(t.Context(), helpdesk.TagInput{Name: "Urgent"}))(t)
 	s.deliver()
 	if out.Len() > 0 {
 		t.Error("it was done at once")
 	}
 	s.now = s.now.Add(6 * time.Second)
 	s.deliver()
-	list := must(s.desk.WebhookDeliveries(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{}))(t).Items
-	must(s.desk.RedeliverWebhook(t.Context(), hook.ID, list[0].ID))(t)
+	list := must(s.desk.Webhooks().Deliveries(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{}))(t).Items
+	must(s.desk.Webhooks().Redeliver(t.Context(), hook.ID, list[0].ID))(t)
 	s.deliver()
 	if diff := cmp.Diff("tag.created: tag/1 {\"actor_id\":1,\"id\":1}\n", out.String()); diff != "" {
 		t.Error(diff)

@@ -25,8 +25,11 @@ type Account struct {
 	// SealedErasureKeys are the keys of the account's tombstones, see helpdesk.Erasure; nil: none yet.
 	SealedErasureKeys []byte
 	Origin            Origin // where the account was imported from
-	CreatedAt         time.Time
-	UpdatedAt         time.Time
+	// Listens are the types of the events that its rules listen to, sorted: every transaction that emits events touches this row,
+	// so that it misses no rule that is committed before it.
+	Listens   []string
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // AccountUpdate changes an account. Absent fields are unchanged.

@@ -49,6 +49,38 @@ func (a Availability) scheduled(now time.Time) bool {
 	return false
 }
 
+// OnDuty reports whether a member is at work by schedule at a time, and not away.
+func (a Availability) OnDuty(now time.Time) bool {
+	return !a.ForceOffline && a.UseSchedule && a.scheduled(now)
+}
+
+// dutyEnded returns when the last working hours before a time ended; zero: none in the week before.
+func (a Availability) dutyEnded(now time.Time) (ended time.Time) {
+	zone, err := zoneOf(a.Timezone)
+	if err != nil || !a.UseSchedule {
+		return ended
+	}
+	year, month, today := now.In(zone).Date()
+	for back := range 9 {
+		day := time.Date(year, month, today-back, 0, 0, 0, 0, zone)
+		for _, h := range a.Schedule {
+			to, err := time.Parse("15:04", h.To)
+			if h.Day != day.Weekday() || err != nil {
+				continue
+			}
+			date := today - back
+			if h.To <= h.From {
+				date++
+			}
+			end := time.Date(year, month, date, to.Hour(), to.Minute(), 0, 0, zone).UTC()
+			if !end.After(now) && end.After(ended) {
+				ended = end
+			}
+		}
+	}
+	return ended
+}
+
 // zoneOf returns the zone with an IANA name. It rejects "Local".
 func zoneOf(name string) (*time.Location, error) {
 	if name == "Local" || len(name) > 64 {

@@ -21,6 +21,11 @@ type Invitation struct {
 	CreatedAt  time.Time
 }
 
+// InvitationFilter narrows invitations. The zero value selects all.
+type InvitationFilter struct {
+	Hash []byte
+}
+
 // InvitationPrefix begins every invitation's token.
 const InvitationPrefix = "hwi_"
 

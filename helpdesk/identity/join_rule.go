@@ -20,6 +20,11 @@ type JoinRule struct {
 	UpdatedAt  time.Time
 }
 
+// JoinRuleFilter narrows rules. The zero value selects all.
+type JoinRuleFilter struct {
+	Issuer, Domain string // both or none
+}
+
 // JoinRuleInput creates or changes a rule.
 type JoinRuleInput struct {
 	Provider   string // key of one of helpdesk.Service.IdentityProviders; may be omitted if there is only one

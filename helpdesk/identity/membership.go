@@ -31,6 +31,29 @@ func (m Membership) Online(now time.Time) bool {
 	return a.UseSchedule && a.scheduled(now)
 }
 
+// AwaySince returns since when a member has been unavailable at a time; zero: the member is available. Available members are
+// online or, with onDuty, within their working hours, see [Availability.OnDuty]. A change of the membership begins a new absence, as
+// nobody knows what held before it.
+func (m Membership) AwaySince(now time.Time, onDuty bool) time.Time {
+	a := m.Availability
+	since := m.UpdatedAt
+	later := func(t time.Time) {
+		if t.After(since) {
+			since = t
+		}
+	}
+	switch {
+	case onDuty && a.OnDuty(now), !onDuty && m.Online(now):
+		return time.Time{}
+	case a.ForceOffline:
+		return since
+	case !onDuty && a.WhileInApp && !m.LastActivity.IsZero():
+		later(m.LastActivity.Add(activeFor))
+	}
+	later(a.dutyEnded(now))
+	return since
+}
+
 // MembershipUpdate changes a membership's permissions.
 type MembershipUpdate struct {
 	RoleIDs []int64 // required

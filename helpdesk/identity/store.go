@@ -14,6 +14,7 @@ const (
 	UniqueUserIdentity = "user_identity" // (Issuer, Subject) of an identity, over all users
 	UniquePasskey      = "passkey"       // CredentialID of a passkey, over all users
 	UniqueJoinRule     = "join_rule"     // (account, Issuer, Domain) of a join rule
+	UniqueInvitation   = "invitation"    // Hash of an invitation, over all accounts
 )
 
 // AccountReader reads the account, its roles and its members.
@@ -21,6 +22,8 @@ type AccountReader interface {
 	Account(ctx context.Context) (Account, error)
 	// UsersByID returns the users with the given ids who are members of the account, in any order.
 	UsersByID(ctx context.Context, ids []int64) ([]User, error)
+	// Picture returns the picture of a user who is a member of the account. It is a NotFound fault if there is none.
+	Picture(ctx context.Context, userID int64) ([]byte, error)
 }
 
 // AccountWriter changes the account and its members.
@@ -45,8 +48,6 @@ type PeopleDirectory interface {
 	Users(ctx context.Context, seek storage.Seek) ([]User, error)
 	// TokensOf lists a user's access tokens by id: either only the sessions, or all tokens but sessions.
 	TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]AccessToken, error)
-	// InvitationByHash finds an invitation by the hash of its token.
-	InvitationByHash(ctx context.Context, hash []byte) (Invitation, error)
 }
 
 // SignOnDirectory finds users' identities at identity providers, and the accounts' rules for them.
@@ -55,8 +56,6 @@ type SignOnDirectory interface {
 	IdentityBySubject(ctx context.Context, issuer, subject string) (Identity, error)
 	// IdentitiesOf lists a user's identities by id.
 	IdentitiesOf(ctx context.Context, userID int64) ([]Identity, error)
-	// JoinRulesFor lists the rules of all accounts for an issuer and a domain, by id.
-	JoinRulesFor(ctx context.Context, issuer, domain string) ([]JoinRule, error)
 }
 
 // SignOnWriter changes users' identities at identity providers.
@@ -100,6 +99,8 @@ type UserWriter interface {
 	// UserForUpdate reads a user and locks the row until the transaction ends.
 	UserForUpdate(ctx context.Context, id int64) (User, error)
 	UpdateUser(ctx context.Context, u *User) error
+	// SetPicture stores a user's picture, at most 64 KiB; nil removes it. It leaves User.Picture to UpdateUser.
+	SetPicture(ctx context.Context, userID int64, content []byte) error
 	// DeleteUser removes a user with all their tokens, identities and passkeys. A user who is a member of an account is a
 	// Conflict fault.
 	DeleteUser(ctx context.Context, id int64) error
@@ -112,7 +113,7 @@ type UserWriter interface {
 	// PruneSessions removes at most n sessions, of all users, that expired before a time, earliest expiry first. It returns the
 	// number removed.
 	PruneSessions(ctx context.Context, before time.Time, n int) (int, error)
-	// PruneBuriedJobs removes at most n jobs, of all accounts, that were given up and were due before a time, by id. It returns
+	// PruneFailedJobs removes at most n jobs, of all accounts, that were given up and were due before a time, by id. It returns
 	// the number removed.
-	PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error)
+	PruneFailedJobs(ctx context.Context, before time.Time, n int) (int, error)
 }

@@ -23,6 +23,8 @@ type User struct {
 	SecondFactorAt  time.Time // since when signing in requires a code too; zero: not required
 	// SealedSecondFactor verifies codes. It is set before the second factor is confirmed, see helpdesk.Admin.BeginSecondFactor.
 	SealedSecondFactor []byte
+	Picture            string // names the content of the user's picture, see helpdesk.Admin.SetPicture; "": none
+	Preferences        Preferences
 	CreatedAt          time.Time
 	UpdatedAt          time.Time
 }
@@ -54,11 +56,12 @@ type UserInput struct {
 
 // UserUpdate changes the caller's own user. Absent fields are unchanged.
 type UserUpdate struct {
-	Name storage.Opt[string] // 1 to 200 characters; required unless there is a Password
+	Name storage.Opt[string] // 1 to 200 characters; required if nothing else is given
 	// Password is the new password, 8 to 200 characters; "" leaves it unchanged.
 	Password string
 	// CurrentPassword confirms a new password. A user without a password does not need it.
 	CurrentPassword string
+	Preferences     PreferencesUpdate
 }
 
 // UserDisabled is the code of faults about operations that a disabled user blocks.

@@ -40,8 +40,8 @@ func (b *bundle) importer(change func(*ingest.ImporterConfig)) *ingest.Importer 
 func (b *bundle) said() []string {
 	b.t.Helper()
 	var all []string
-	for _, c := range check(b.desk.Conversations(b.t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 100}))(b.t).Items {
-		for _, i := range check(b.desk.Interactions(b.t.Context(), c.ID, storage.PageRequest{Limit: 100}))(b.t).Items {
+	for _, c := range check(b.desk.Conversations().List(b.t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 100}))(b.t).Items {
+		for _, i := range check(b.desk.Interactions().List(b.t.Context(), c.ID, storage.PageRequest{Limit: 100}))(b.t).Items {
 			all = append(all, fmt.Sprintf("%s %s %s: %s", c.CustomerEmail, i.Type, i.At.Format(time.DateOnly), i.Body))
 		}
 	}
@@ -170,7 +170,7 @@ func ExampleImporter() {
 	owner, _ := svc.Operator().CreateUser(ctx, identity.UserInput{Email: "olga@example.org"})
 	account, _ := svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, owner.ID)
 	desk, _ := svc.Desk(ctx, svc.As(owner.ID), account.ID)
-	mailbox, _ := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	mailbox, _ := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	filer, _ := ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()})
 
 	files := fstest.MapFS{ // os.DirFS("/var/mail/old") where it is a folder
@@ -187,7 +187,7 @@ func ExampleImporter() {
 	}
 	done, err := importer.Import(ctx, found, false)
 	fmt.Println(done.Mails, err)
-	said, _ := desk.Interactions(ctx, 1, storage.PageRequest{})
+	said, _ := desk.Interactions().List(ctx, 1, storage.PageRequest{})
 	slices.SortFunc(said.Items, func(a, b helpdesk.Interaction) int { return cmp.Compare(a.ID, b.ID) })
 	for _, i := range said.Items {
 		fmt.Println(i.Type, i.Body)
@@ -202,8 +202,8 @@ func ExampleImporter() {
 func TestImportOfErased(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, memblob.New())
-	ada := check(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "Ada", Emails: storage.Some([]helpdesk.Item{{Value: "ADA@example.com"}})}))(t)
-	if err := b.desk.EraseCustomer(t.Context(), ada.ID); err != nil {
+	ada := check(b.desk.Customers().Create(t.Context(), helpdesk.CustomerInput{FirstName: storage.Some("Ada"), Emails: storage.Some([]helpdesk.Item{{Value: "ADA@example.com"}})}))(t)
+	if err := b.desk.Customers().Erase(t.Context(), ada.ID); err != nil {
 		t.Fatal(err)
 	}
 	files := fstest.MapFS{

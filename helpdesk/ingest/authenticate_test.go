@@ -103,7 +103,7 @@ func TestTrustedServer(t *testing.T) {
 		DKIM:  []ledger.AuthCheck{{Result: "pass", Domain: "example.com"}},
 		DMARC: ledger.AuthPolicy{Result: "fail", Domain: "example.com", Policy: "reject"}, FromAligned: true,
 	}
-	got := check(b.desk.Interaction(t.Context(), row.ConversationID, row.InteractionID))(t).Authentication
+	got := check(b.desk.Interactions().Get(t.Context(), row.ConversationID, row.InteractionID))(t).Authentication
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -51,7 +51,7 @@ func (b *bundle) question() (conversationID int64, stolen string) {
 	b.t.Helper()
 	b.fileFetched("From: Ada <ada@bank.example>\r\nMessage-ID: <1@bank.example>\r\nSubject: My card\r\n\r\nHello")
 	row := b.ledger()[0]
-	answer := check(b.desk.CreateInteraction(b.t.Context(), row.ConversationID, helpdesk.InteractionInput{
+	answer := check(b.desk.Interactions().Create(b.t.Context(), row.ConversationID, helpdesk.InteractionInput{
 		Type: helpdesk.TypeUser, Body: "<p>Which one?</p>", To: []string{"ada@bank.example"},
 	}))(b.t)
 	return row.ConversationID, answer.MessageID
@@ -138,7 +138,7 @@ func TestStolenMessageID(t *testing.T) {
 					b.fileFetched("Authentication-Results: mx.example.org; " + said + "\r\n" + raw)
 				}
 				row := b.ledger()[1]
-				i := check(b.desk.Interaction(t.Context(), row.ConversationID, row.InteractionID))(t)
+				i := check(b.desk.Interactions().Get(t.Context(), row.ConversationID, row.InteractionID))(t)
 				if joined := i.ConversationID == id; joined != tt.joins || i.Authentication.FromAligned != tt.joins {
 					t.Errorf("%s: joined %v, aligned %v as %q: %+v", way, joined, i.Authentication.FromAligned, i.CustomerEmail, i.Authentication)
 				}
@@ -164,7 +164,7 @@ func (b *bundle) send(zone awayNames, from, raw string) {
 		stop()
 		<-ended
 	}()
-	mailbox := check(b.desk.Mailbox(ctx, b.mailbox))(b.t)
+	mailbox := check(b.desk.Mailboxes().Get(ctx, b.mailbox))(b.t)
 	client := check(smtp.Dial(server.Addr().String()))(b.t)
 	err := client.Hello("mail.evil.example")
 	for _, step := range []func() error{

@@ -45,7 +45,7 @@ func TestBacklogOverIMAP(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, row := range b.rows(id) {
-		c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
+		c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
 		old := strings.HasSuffix(c.Subject, "1")
 		if old != c.CreatedAt.Equal(time.Date(2019, 3, 4, 10, 0, 0, 0, time.UTC)) || !old && c.CreatedAt.Before(before) {
 			t.Errorf("letter %d (%s) is of %v", n+1, c.Subject, c.CreatedAt)

@@ -63,6 +63,9 @@ func rawMail(n int) []byte {
 }
 
 type fileBench struct {
+	db      *bunstore.DB
+	svc     *helpdesk.Service
+	desk    *helpdesk.Desk
 	plain   *sql.DB
 	intake  *helpdesk.Intake
 	filer   *ingest.Filer
@@ -84,8 +87,8 @@ func newFileBench(b *testing.B, url string) *fileBench {
 	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(b)
 	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Bench"}, user.ID))(b)
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(b)
-	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(b)
-	f := &fileBench{intake: svc.Intake(), account: account.ID, mailbox: mailbox.ID}
+	mailbox := check(desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(b)
+	f := &fileBench{db: db, svc: svc, desk: desk, intake: svc.Intake(), account: account.ID, mailbox: mailbox.ID}
 	f.filer = check(ingest.NewFiler(ingest.FilerConfig{Intake: f.intake}))(b)
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
 		f.plain = check(sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_pragma=synchronous(FULL)&_txlock=immediate"))(b)

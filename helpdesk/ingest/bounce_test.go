@@ -41,11 +41,11 @@ func (b *bundle) answer(name string) answered {
 // answerTo sends an answer to one or two.
 func (b *bundle) answerTo(a answered) answered {
 	b.t.Helper()
-	c := check(b.desk.CreateConversation(b.t.Context(), helpdesk.ConversationInput{
+	c := check(b.desk.Conversations().Create(b.t.Context(), helpdesk.ConversationInput{
 		Channel: "email", MailboxID: b.mailbox, To: a.to, Subject: "Your order",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "It is ready.", Cc: strings.Fields(a.other)}},
 	}))(b.t)
-	i := check(b.desk.Interactions(b.t.Context(), c.ID, storage.PageRequest{}))(b.t).Items[0]
+	i := check(b.desk.Interactions().List(b.t.Context(), c.ID, storage.PageRequest{}))(b.t).Items[0]
 	out := check(b.outgoing.Begin(b.t.Context(), b.desk.AccountID(), i.ID, i.ID))(b.t)
 	var outcomes []helpdesk.Outcome
 	for _, d := range out.Due {
@@ -63,7 +63,7 @@ func (b *bundle) answerTo(a answered) answered {
 func (b *bundle) states(a answered) map[string]sending.State {
 	b.t.Helper()
 	states := map[string]sending.State{}
-	for _, d := range check(b.desk.Deliveries(b.t.Context(), []int64{a.id}))(b.t) {
+	for _, d := range check(b.desk.Interactions().Deliveries(b.t.Context(), []int64{a.id}))(b.t) {
 		states[d.Address] = d.State
 	}
 	return states
@@ -177,11 +177,11 @@ func TestBounceOfUnnamedRecipient(t *testing.T) {
 				t.Error(diff)
 			}
 			rows := b.ledger()
-			inside := check(b.desk.Interactions(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
+			inside := check(b.desk.Interactions().List(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
 			if last := rows[len(rows)-1]; last.State != ledger.Filed || last.ConversationID != a.conversation || len(inside) != tt.seen {
 				t.Errorf("it is %s in conversation %d (%s), which has %d interactions", last.State, last.ConversationID, last.Reason, len(inside))
 			}
-			for _, d := range check(b.desk.Deliveries(t.Context(), []int64{a.id}))(t) {
+			for _, d := range check(b.desk.Interactions().Deliveries(t.Context(), []int64{a.id}))(t) {
 				if d.State == sending.Bounced && (d.EnhancedCode != "5.2.2" || d.Response != "mailbox is full") {
 					t.Errorf("the reason is %q %q", d.EnhancedCode, d.Response)
 				}
@@ -197,7 +197,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 	t.Parallel()
 	all := dialects(t)
 	b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.MaxMailPerAddress = -1 })
-	check(b.desk.UpdateMailbox(b.t.Context(), b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(t)
+	check(b.desk.Mailboxes().Update(b.t.Context(), b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))(t)
 	nobody := func(name string) string { return "nobody-knows-" + name + "@elsewhere.example" }
 	ways := map[string]func(name string, raw []byte) (answered, string){
 		"Message-ID": func(name string, raw []byte) (answered, string) {
@@ -261,7 +261,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 			if words[name] {
 				seen = 2
 			}
-			inside := check(b.desk.Interactions(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
+			inside := check(b.desk.Interactions().List(t.Context(), a.conversation, storage.PageRequest{}))(t).Items
 			if rows[n].State != ledger.Filed || rows[n].ConversationID != a.conversation || len(inside) != seen {
 				t.Errorf("%s by %s is %s in %d (%s), not in %d, among %d interactions", name, way, rows[n].State, rows[n].ConversationID, rows[n].Reason, a.conversation, len(inside))
 			} else if seen == 2 && (!inside[1].AutoSubmitted || inside[1].Threading.Rule != helpdesk.RuleReport) {
@@ -270,7 +270,7 @@ func TestBouncesInEveryDialect(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers came back in %d dialects", sent, len(all))
-	for _, s := range check(b.desk.Suppressions(t.Context(), storage.PageRequest{Limit: 100}))(t).Items {
+	for _, s := range check(b.desk.Suppressions().List(t.Context(), storage.PageRequest{Limit: 100}))(t).Items {
 		if strings.Contains(s.Email, "-other@") || !strings.HasSuffix(s.Email, "@customer.example") {
 			t.Errorf("suppressed is %+v", s)
 		}

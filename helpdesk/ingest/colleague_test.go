@@ -55,7 +55,7 @@ func TestColleagueAnswers(t *testing.T) {
 			b := newBundle(t, memblob.New())
 			b.take(crlf("From: Ada <" + tt.customer + ">\nMessage-ID: <1@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nTo: support@example.org\n" + tt.more + "Subject: Help\n\nText."))
 			b.outcomes(1)
-			answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			answer := check(b.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 			send := func(id string) ledger.Mail {
 				raw := ledger.Raw{Authentication: tt.auth, Raw: []byte(crlf("From: " + tt.from + "\nMessage-ID: <" + id + "@x.example>\n" +
 					"Date: Tue, 03 Jan 2023 15:04:05 +0100\nTo: support@example.org\nSubject: AW: Help\nReferences: <1@x.example> <" + answer.MessageID + ">\n\nI am her colleague " + id))}
@@ -70,8 +70,8 @@ func TestColleagueAnswers(t *testing.T) {
 			if (got.ConversationID == 1) != tt.joins {
 				t.Fatalf("it is %s in conversation %d: %s", got.State, got.ConversationID, got.Reason)
 			}
-			i := check(b.desk.Interaction(ctx, got.ConversationID, got.InteractionID))(t)
-			c := check(b.desk.Conversation(ctx, got.ConversationID))(t)
+			i := check(b.desk.Interactions().Get(ctx, got.ConversationID, got.InteractionID))(t)
+			c := check(b.desk.Conversations().Get(ctx, got.ConversationID))(t)
 			if tt.joins {
 				if i.Threading.Rule != helpdesk.RuleColleague || i.Threading.Matched != answer.MessageID || c.RefersTo != 0 {
 					t.Errorf("it is there by %+v; refers to %d", i.Threading, c.RefersTo)
@@ -81,10 +81,10 @@ func TestColleagueAnswers(t *testing.T) {
 			if i.Threading.Rule != helpdesk.RuleNew || len(i.Threading.Refused) != 1 || c.RefersTo != 1 {
 				t.Fatalf("it is there by %+v; refers to %d", i.Threading, c.RefersTo)
 			}
-			if target := check(b.desk.MergeConversation(ctx, c.ID, 0))(t); target.ID != 1 {
+			if target := check(b.desk.Conversations().Merge(ctx, c.ID, 0))(t); target.ID != 1 {
 				t.Errorf("it was moved into %d", target.ID)
 			}
-			if n := len(check(b.desk.Interactions(ctx, 1, storage.PageRequest{}))(t).Items); n != 3 {
+			if n := len(check(b.desk.Interactions().List(ctx, 1, storage.PageRequest{}))(t).Items); n != 3 {
 				t.Errorf("%d interactions after it was moved, want 3", n)
 			}
 		})
@@ -99,15 +99,15 @@ func TestDeletedReference(t *testing.T) {
 	b.take(crlf("From: ada@example.com\nMessage-ID: <1@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\n\nText."),
 		crlf("From: eve@evil.example\nMessage-ID: <2@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nIn-Reply-To: <1@x.example>\n\nText."))
 	b.outcomes(1)
-	if got := check(b.desk.Conversation(ctx, 2))(t).RefersTo; got != 1 {
+	if got := check(b.desk.Conversations().Get(ctx, 2))(t).RefersTo; got != 1 {
 		t.Fatalf("it refers to %d", got)
 	}
-	if err := b.desk.DeleteConversation(ctx, 1); err != nil {
+	if err := b.desk.Conversations().Delete(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.desk.MergeConversation(ctx, 2, 0)
+	_, err := b.desk.Conversations().Merge(ctx, 2, 0)
 	want := "into: is required: the conversation does not refer to another one"
-	if err == nil || cmp.Diff(0, int(check(b.desk.Conversation(ctx, 2))(t).RefersTo)) != "" {
+	if err == nil || cmp.Diff(0, int(check(b.desk.Conversations().Get(ctx, 2))(t).RefersTo)) != "" {
 		t.Errorf("%v, want %q", err, want)
 	}
 }

@@ -108,7 +108,7 @@ func TestDoublesOfAnEarlierVersion(t *testing.T) {
 			}
 			row := check(b.intake.File(ctx, b.desk.AccountID(), b.ledger()[0].ID, old))(t)
 			if tt.deleted {
-				if err := b.desk.DeleteConversation(ctx, row.ConversationID); err != nil {
+				if err := b.desk.Conversations().Delete(ctx, row.ConversationID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -128,10 +128,10 @@ func TestOneMailThroughTwoMailboxes(t *testing.T) {
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())
 	second := *b
-	second.mailbox = check(b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t).ID
+	second.mailbox = check(b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t).ID
 	b.take(crlf("From: Ada <ada@example.com>\nMessage-ID: <1@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nSubject: Hello\n\nText."))
 	b.outcomes(1)
-	answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Answer"}))(t)
+	answer := check(b.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Answer"}))(t)
 	job := storage.ClaimedJob{ID: 1, Job: storage.Job{AccountID: b.desk.AccountID()}}
 	out := check(b.outgoing.Begin(ctx, b.desk.AccountID(), answer.ID, job.ID))(t)
 	token := out.ReplyTo
@@ -147,11 +147,11 @@ func TestOneMailThroughTwoMailboxes(t *testing.T) {
 	if diff := cmp.Diff([]string{"ignored in 0: it is a double of mail 2, which came into the same conversation"}, b.outcomes(1)); diff != "" {
 		t.Error(diff)
 	}
-	all := check(b.desk.Interactions(ctx, 1, storage.PageRequest{}))(t)
+	all := check(b.desk.Interactions().List(ctx, 1, storage.PageRequest{}))(t)
 	if len(all.Items) != 3 {
 		t.Errorf("%d interactions, want the question, the answer and the reply", len(all.Items))
 	}
-	if err := b.desk.DeleteConversation(ctx, 1); err != nil {
+	if err := b.desk.Conversations().Delete(ctx, 1); err != nil {
 		t.Fatal(err)
 	}
 	b.take(reply("support@example.org"))

@@ -174,7 +174,7 @@ func (f *Fetcher) fetch(ctx context.Context, s ledger.FetchSource, tokens *oauth
 			fail(err)
 		}
 	}()
-	l.begin(ctx)
+	l.recordStart(ctx)
 	if s.Problem != "" {
 		fail(errors.New(s.Problem))
 		return nil

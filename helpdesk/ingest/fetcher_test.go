@@ -91,7 +91,7 @@ func inbound(t testing.TB, kind ledger.InboundType, addr, user, password string)
 // fetched adds a mailbox whose mail is fetched.
 func (b *bundle) fetched(email string, in helpdesk.InboundInput) int64 {
 	b.t.Helper()
-	m, err := b.desk.CreateMailbox(b.t.Context(), helpdesk.MailboxInput{Email: storage.Some(email), Inbound: storage.Some(in)})
+	m, err := b.desk.Mailboxes().Create(b.t.Context(), helpdesk.MailboxInput{Email: storage.Some(email), Inbound: storage.Some(in)})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -192,14 +192,14 @@ func TestSlowServersDelayNoOthers(t *testing.T) {
 	}
 	// New settings for the slow ones: those that work go on.
 	for _, id := range slowBoxes {
-		if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(inbound(t, ledger.InboundIMAP, slow, "other", "p"))}); err != nil {
+		if _, err := b.desk.Mailboxes().Update(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(inbound(t, ledger.InboundIMAP, slow, "other", "p"))}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for id, user := range boxes {
 		maildir(t, dovecot, user, letters("late", 5)...)
 		testenv.Eventually(t, "late mails are there", func() bool { return b.count(id) == 35 })
-		st, err := b.desk.FetchStatus(t.Context(), id)
+		st, err := b.desk.Mailboxes().FetchStatus(t.Context(), id)
 		if err != nil || !st.Connected || st.LastError != "" || st.NeedsReauth {
 			t.Errorf("status: %+v, %v", st, err)
 		}
@@ -262,7 +262,7 @@ func TestMoveToAnotherServer(t *testing.T) {
 			b.fetch()
 			testenv.Eventually(t, "the first server's mails", func() bool { return b.count(id) == 10 })
 			in := inbound(t, kind, addr, second, dovecot.Password)
-			if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
+			if _, err := b.desk.Mailboxes().Update(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 				t.Fatal(err)
 			}
 			testenv.Eventually(t, "the second server's mails", func() bool { return b.count(id) == 14 })
@@ -342,19 +342,19 @@ func TestOAuthAtDovecot(t *testing.T) {
 				id := b.fetched(string(kind)+"@example.org", in)
 				testenv.Eventually(t, string(kind)+": all mails are there", func() bool { return b.count(id) == 3 })
 				in.OAuth.RefreshToken = storage.Some("gone")
-				if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
+				if _, err := b.desk.Mailboxes().Update(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 					t.Fatal(err)
 				}
 				testenv.Eventually(t, string(kind)+": needs access again", func() bool {
-					st, err := b.desk.FetchStatus(t.Context(), id)
+					st, err := b.desk.Mailboxes().FetchStatus(t.Context(), id)
 					return err == nil && st.NeedsReauth && strings.Contains(st.LastError, "invalid_grant")
 				})
 				in.OAuth.RefreshToken = storage.Some("refresh")
-				if _, err := b.desk.UpdateMailbox(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
+				if _, err := b.desk.Mailboxes().Update(t.Context(), id, helpdesk.MailboxInput{Inbound: storage.Some(in)}); err != nil {
 					t.Fatal(err)
 				}
 				testenv.Eventually(t, string(kind)+": has access again", func() bool {
-					st, err := b.desk.FetchStatus(t.Context(), id)
+					st, err := b.desk.Mailboxes().FetchStatus(t.Context(), id)
 					return err == nil && !st.NeedsReauth && st.Connected
 				})
 			}
@@ -396,7 +396,7 @@ func TestRotatedRefreshTokenIsKept(t *testing.T) {
 	if err := b.intake.KeepRefreshToken(t.Context(), b.desk.AccountID(), id, "refresh-1", "late"); err != nil || stored() != "refresh-2" {
 		t.Errorf("%v, %q is kept", err, stored())
 	}
-	m, err := b.desk.Mailbox(t.Context(), id)
+	m, err := b.desk.Mailboxes().Get(t.Context(), id)
 	if err != nil || len(m.Inbound.OAuth.SealedSecrets) > 0 || !m.Inbound.OAuth.HasRefreshToken {
 		t.Errorf("%+v, %v", m.Inbound, err)
 	}

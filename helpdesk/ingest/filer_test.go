@@ -49,7 +49,8 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 	ctx := t.Context()
 	sealer := check(storage.NewSealer(make([]byte, 32)))(t)
 	cfg := helpdesk.Config{
-		Store: memstore.New(), Blobs: blobs, Sealer: sealer, SigningKey: make([]byte, 32),
+		IntakeDomain: "localhost",
+		Store:        memstore.New(), Blobs: blobs, Sealer: sealer, SigningKey: make([]byte, 32),
 		MailServers: ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true}),
 	}
 	for _, f := range change {
@@ -59,7 +60,7 @@ func newBundle(t testing.TB, blobs storage.Blobs, change ...func(*helpdesk.Confi
 	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(t)
 	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Acme"}, user.ID))(t)
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))(t)
-	mailbox := check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
+	mailbox := check(desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))(t)
 	return &bundle{
 		t: t, blobs: blobs, svc: svc, desk: desk, intake: svc.Intake(), outgoing: svc.Outgoing(), mailbox: mailbox.ID,
 		filer: check(ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake(), Limits: mail.Limits{Parts: 100}, Now: cfg.Now}))(t),
@@ -88,7 +89,7 @@ func (b *bundle) ledger() []ledger.Mail {
 	b.t.Helper()
 	var all []ledger.Mail
 	for cursor := ""; ; {
-		page := check(b.desk.InboundMails(b.t.Context(), ledger.Filter{MailboxID: b.mailbox}, storage.PageRequest{Limit: 100, Cursor: cursor}))(b.t)
+		page := check(b.desk.InboundMails().List(b.t.Context(), ledger.Filter{MailboxID: b.mailbox}, storage.PageRequest{Limit: 100, Cursor: cursor}))(b.t)
 		all = append(all, page.Items...) // newest first
 		if cursor = page.Next; cursor == "" {
 			slices.Reverse(all)
@@ -124,10 +125,10 @@ func TestFiling(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if c := check(b.desk.Conversation(t.Context(), 2))(t); c.CustomerEmail != ledger.UnknownSender {
+	if c := check(b.desk.Conversations().Get(t.Context(), 2))(t); c.CustomerEmail != ledger.UnknownSender {
 		t.Errorf("a mail from nobody is from %q", c.CustomerEmail)
 	}
-	if c := check(b.desk.Conversation(t.Context(), 1))(t); c.Subject != "Grüße" {
+	if c := check(b.desk.Conversations().Get(t.Context(), 1))(t); c.Subject != "Grüße" {
 		t.Errorf("the subject is %q", c.Subject)
 	}
 }
@@ -235,7 +236,7 @@ func TestFailuresOfAllMailsWait(t *testing.T) {
 		t.Errorf("the mail with a broken blob is %s: %s", m.State, m.Reason)
 	}
 	blobs.fail = nil
-	check(b.desk.ReplayInbound(t.Context(), b.mailbox, b.ledger()[0].ID))(t)
+	check(b.desk.InboundMails().Replay(t.Context(), b.mailbox, b.ledger()[0].ID))(t)
 	check(0, b.filer.Handle(t.Context(), b.job()))(t)
 	if state := b.ledger()[0].State; state != ledger.Filed {
 		t.Errorf("after the replay the mail is %s", state)

@@ -47,15 +47,15 @@ func TestMemberForwards(t *testing.T) {
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())
 	row := b.vouched("From: Olga <o@example.org>\nReply-To: olga@home.example\n"+passedOn, aligned("example.org"))
-	c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
+	c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
 	got := []string{c.CustomerEmail, c.Subject, c.Preview}
 	if diff := cmp.Diff([]string{"ada@example.com", "The door is stuck", "It does not open."}, got); diff != "" {
 		t.Error(diff)
 	}
-	if name := check(b.desk.Customer(ctx, c.CustomerID))(t).Name(); name != "Ada Lovelace" {
+	if name := check(b.desk.Customers().Get(ctx, c.CustomerID))(t).Name(); name != "Ada Lovelace" {
 		t.Errorf("the customer is %q", name)
 	}
-	all := check(b.desk.Interactions(ctx, c.ID, storage.PageRequest{}))(t).Items
+	all := check(b.desk.Interactions().List(ctx, c.ID, storage.PageRequest{}))(t).Items
 	if len(all) != 2 || all[0].Type != helpdesk.TypeCustomer || all[1].Type != helpdesk.TypeNote || all[1].UserID == 0 {
 		t.Fatalf("the interactions are %+v", all)
 	}
@@ -73,7 +73,7 @@ func TestMemberForwards(t *testing.T) {
 	if diff := cmp.Diff([]string{"ada@example.com"}, i.Audience()); diff != "" {
 		t.Errorf("who sees it: %s", diff)
 	}
-	answer := check(b.desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+	answer := check(b.desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 	if diff := cmp.Diff([]string{"ada@example.com"}, answer.To); diff != "" {
 		t.Errorf("the answer goes to: %s", diff)
 	}
@@ -81,7 +81,7 @@ func TestMemberForwards(t *testing.T) {
 	if reply.ConversationID != c.ID {
 		t.Errorf("her answer is in conversation %d, not %d", reply.ConversationID, c.ID)
 	}
-	told := check(b.desk.ExplainThreading(ctx, c.ID, i.ID))(t)
+	told := check(b.desk.Interactions().ExplainThreading(ctx, c.ID, i.ID))(t)
 	if words := strings.Join(told.Words, " "); !strings.Contains(words, "forwarded it, so it is filed under the author") {
 		t.Errorf("it is explained by %q", words)
 	}
@@ -133,11 +133,11 @@ func TestForwardingSenders(t *testing.T) {
 			ctx := t.Context()
 			b := newBundle(t, memblob.New())
 			row := b.vouched(tt.mail(passedOn), tt.auth)
-			c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
+			c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
 			if c.CustomerEmail != tt.customer {
 				t.Fatalf("the conversation is of %s, not %s", c.CustomerEmail, tt.customer)
 			}
-			i := check(b.desk.Interaction(ctx, c.ID, row.InteractionID))(t)
+			i := check(b.desk.Interactions().Get(ctx, c.ID, row.InteractionID))(t)
 			if (i.Threading.NotForwarded == "") != (tt.why == "") || !strings.Contains(i.Threading.NotForwarded, tt.why) {
 				t.Errorf("why not: %q, want %q", i.Threading.NotForwarded, tt.why)
 			}
@@ -156,7 +156,7 @@ func TestMemberForwardsIntoConversation(t *testing.T) {
 	b := newBundle(t, memblob.New())
 	first := b.vouched("From: ada@example.com\nCc: o@example.org\nMessage-ID: <orig@example.com>\nTo: support@example.org\nSubject: The door is stuck\n\nIt does not open.", ledger.Authentication{})
 	row := b.vouched("From: o@example.org\n"+passedOn, aligned("example.org"))
-	i := check(b.desk.Interaction(ctx, first.ConversationID, row.InteractionID))(t)
+	i := check(b.desk.Interactions().Get(ctx, first.ConversationID, row.InteractionID))(t)
 	if i.CustomerEmail != "o@example.org" || i.Mail.Forwarded.UserID != 0 || !strings.Contains(i.Body, "She is a pain") {
 		t.Errorf("it is %+v", i)
 	}
@@ -173,11 +173,11 @@ func TestForwardNeedsPermission(t *testing.T) {
 			user := check(b.svc.Operator().CreateUser(ctx, identity.UserInput{Email: "m@example.org"}))(t)
 			member := check(b.svc.Operator().AddMember(ctx, b.desk.AccountID(), user.ID, role))(t)
 			if limited {
-				other := check(b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
-				check(b.desk.UpdateMember(ctx, member.ID, identity.MembershipUpdate{RoleIDs: member.RoleIDs, MailboxIDs: storage.Some([]int64{other.ID})}))(t)
+				other := check(b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("sales@example.org")}))(t)
+				check(b.desk.Members().Update(ctx, member.ID, identity.MembershipUpdate{RoleIDs: member.RoleIDs, MailboxIDs: storage.Some([]int64{other.ID})}))(t)
 			}
 			row := b.vouched("From: m@example.org\n"+passedOn, aligned("example.org"))
-			i := check(b.desk.Interaction(ctx, row.ConversationID, row.InteractionID))(t)
+			i := check(b.desk.Interactions().Get(ctx, row.ConversationID, row.InteractionID))(t)
 			if i.CustomerEmail != "m@example.org" || !strings.Contains(i.Threading.NotForwarded, "may not begin") {
 				t.Errorf("it is of %s: %s", i.CustomerEmail, i.Threading.NotForwarded)
 			}
@@ -217,14 +217,14 @@ func TestMemberForwardsAttached(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, memblob.New())
 			row := b.vouched(tt.raw, aligned("example.org"))
-			c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
+			c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
 			if c.CustomerEmail != tt.customer {
 				t.Fatalf("the conversation is of %s, not %s", c.CustomerEmail, tt.customer)
 			}
-			all := check(b.desk.Interactions(ctx, c.ID, storage.PageRequest{}))(t).Items
+			all := check(b.desk.Interactions().List(ctx, c.ID, storage.PageRequest{}))(t).Items
 			var names [2][]string
 			for n, i := range all {
-				for _, a := range check(b.desk.Attachments(ctx, c.ID, i.ID))(t) {
+				for _, a := range check(b.desk.Attachments().List(ctx, c.ID, i.ID))(t) {
 					names[n] = append(names[n], a.Filename)
 				}
 			}
@@ -244,7 +244,7 @@ func TestMemberForwardsAttached(t *testing.T) {
 			if i := all[0]; mailhtml.Text(i.Body) != "It does not open." || c.Subject != "The door is stuck" || !i.PostedAt.Equal(i.Mail.Forwarded.Date) || i.References[0] != "orig@example.com" {
 				t.Errorf("it is %+v", i)
 			}
-			answer := check(b.desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			answer := check(b.desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 			if diff := cmp.Diff([]string{"ada@home.example"}, answer.To); diff != "" {
 				t.Errorf("the answer goes to: %s", diff)
 			}

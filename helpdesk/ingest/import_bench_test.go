@@ -133,14 +133,14 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 	owner := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "o@example.org"}))(b)
 	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Bench"}, owner.ID))(b)
 	desk := check(svc.Desk(ctx, svc.As(owner.ID), account.ID))(b)
-	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{
+	check(desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{
 		Email: storage.Some("support@example.org"), Inbound: storage.Some(inbound(b, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password)),
 	}))(b)
 	filer := check(ingest.NewFiler(ingest.FilerConfig{Intake: svc.Intake()}))(b)
 	runner := check(jobs.New(jobs.Config{
 		Jobs: db, Handlers: map[string]jobs.Handler{
 			helpdesk.JobFileMail:   {Func: filer.Handle, Workers: 4, MaxAttempts: 5},
-			helpdesk.JobPurgeBlobs: {Func: svc.PurgeBlobs, Workers: 1, MaxAttempts: 5},
+			helpdesk.JobPurgeBlobs: {Func: svc.Jobs().PurgeBlobs, Workers: 1, MaxAttempts: 5},
 		},
 	}))(b)
 	servers := ingest.NewServers(ingest.ServersConfig{AllowPrivateHosts: true})
@@ -150,7 +150,7 @@ func wholeImport(b *testing.B, url, dir string, dovecot testenv.DovecotServer, u
 		go func() { ended <- run(ctx) }()
 	}
 	for {
-		last := check(desk.Account(ctx))(b)
+		last := check(desk.Account().Get(ctx))(b)
 		if last.NextNumber > int64(mails) {
 			break
 		}

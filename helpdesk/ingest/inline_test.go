@@ -65,7 +65,7 @@ func (b *bundle) fileInline(t *testing.T, name string) helpdesk.Interaction {
 	b.outcomes(1)
 	all := b.ledger()
 	row := all[len(all)-1]
-	return check(b.desk.Interaction(t.Context(), row.ConversationID, row.InteractionID))(t)
+	return check(b.desk.Interactions().Get(t.Context(), row.ConversationID, row.InteractionID))(t)
 }
 
 // sources shows bodies with the references that drafts store.
@@ -86,12 +86,12 @@ func TestInlineFiles(t *testing.T) {
 			ctx := t.Context()
 			b := newBundle(t, memblob.New())
 			i := b.fileInline(t, name)
-			files := check(b.desk.Attachments(ctx, i.ConversationID, i.ID))(t)
+			files := check(b.desk.Attachments().List(ctx, i.ConversationID, i.ID))(t)
 			shown, listed := inAndOut(files)
 			if diff := cmp.Diff([]string{want.shown, want.listed}, []string{strings.Join(shown, " "), strings.Join(listed, " ")}); diff != "" {
 				t.Errorf("%s\nof %s", diff, i.Body)
 			}
-			if diff := cmp.Diff(files, check(b.desk.AttachmentsOf(ctx, []int64{i.ID}))(t)); diff != "" {
+			if diff := cmp.Diff(files, check(b.desk.Attachments().Of(ctx, []int64{i.ID}))(t)); diff != "" {
 				t.Errorf("read with others: %s", diff)
 			}
 			portal := check(b.svc.Portal(ctx, b.desk.AccountID(), "ada@client.example"))(t)
@@ -101,9 +101,9 @@ func TestInlineFiles(t *testing.T) {
 			if diff := cmp.Diff(files, check(portal.AttachmentsOf(ctx, i.ConversationID, []int64{i.ID}))(t)); diff != "" {
 				t.Errorf("in the portal, read with others: %s", diff)
 			}
-			body := check(b.desk.ShowBodies(ctx, []helpdesk.Interaction{i}, sources))(t)[0].HTML
+			body := check(b.desk.Interactions().Show(ctx, []helpdesk.Interaction{i}, sources))(t)[0].HTML
 			for _, a := range files {
-				one, his := check(b.desk.Attachment(ctx, i.ConversationID, i.ID, a.ID))(t), check(portal.Attachment(ctx, i.ConversationID, i.ID, a.ID))(t)
+				one, his := check(b.desk.Attachments().Get(ctx, i.ConversationID, i.ID, a.ID))(t), check(portal.Attachment(ctx, i.ConversationID, i.ID, a.ID))(t)
 				if one != a || his != a {
 					t.Errorf("read alone: %+v and %+v, not %+v", one, his, a)
 				}
@@ -122,7 +122,7 @@ func TestInlineFiles(t *testing.T) {
 // forwarded forwards a shown body and returns the files of the mail.
 func (b *bundle) forwarded(t *testing.T, i helpdesk.Interaction, body string) []helpdesk.Attachment {
 	t.Helper()
-	forward := check(b.desk.CreateInteraction(t.Context(), i.ConversationID, helpdesk.InteractionInput{
+	forward := check(b.desk.Interactions().Create(t.Context(), i.ConversationID, helpdesk.InteractionInput{
 		Type: helpdesk.TypeUser, Body: "<p>Please have a look.</p>" + body, To: []string{"supplier@parts.example"}, IsForward: true,
 	}))(t)
 	return check(b.outgoing.Begin(t.Context(), b.desk.AccountID(), forward.ID, 1))(t).Attachments
@@ -136,7 +136,7 @@ func TestForwardOfFilesNotShown(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, memblob.New())
 			i := b.fileInline(t, name)
-			body := check(b.desk.ShowBodies(t.Context(), []helpdesk.Interaction{i}, sources))(t)[0].HTML
+			body := check(b.desk.Interactions().Show(t.Context(), []helpdesk.Interaction{i}, sources))(t)[0].HTML
 			shown, listed := inAndOut(b.forwarded(t, i, body))
 			if got := strings.Join(listed, " "); got != want || len(shown) > 0 {
 				t.Errorf("listed: %q, shown: %q", got, shown)
@@ -154,17 +154,17 @@ func TestInlineFilesFollowTheBody(t *testing.T) {
 	other := b.fileInline(t, "in-folded-quote")
 	look := func(what string, conversation, interaction int64, want ...string) {
 		t.Helper()
-		shown, listed := inAndOut(check(b.desk.Attachments(ctx, conversation, interaction))(t))
+		shown, listed := inAndOut(check(b.desk.Attachments().List(ctx, conversation, interaction))(t))
 		if diff := cmp.Diff(want, []string{strings.Join(shown, " "), strings.Join(listed, " ")}); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
-	draft := check(b.desk.CreateInteraction(ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "See"}))(t)
+	draft := check(b.desk.Interactions().Create(ctx, i.ConversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "See"}))(t)
 	png := "\x89PNG\r\n\x1a\n0000"
-	a := check(b.desk.CreateAttachment(ctx, i.ConversationID, draft.ID, helpdesk.Upload{Filename: "plan.png", IsInline: true, Content: strings.NewReader(png)}))(t)
+	a := check(b.desk.Attachments().Create(ctx, i.ConversationID, draft.ID, helpdesk.Upload{Filename: "plan.png", IsInline: true, Content: strings.NewReader(png)}))(t)
 	edit := func(body string) {
 		t.Helper()
-		check(b.desk.UpdateInteraction(ctx, i.ConversationID, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}))(t)
+		check(b.desk.Interactions().Update(ctx, i.ConversationID, draft.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}))(t)
 	}
 	look("before it is named", i.ConversationID, draft.ID, "", "plan.png")
 	edit(`See <img src="` + helpdesk.AttachmentSource(draft.ID, a.ID, "") + `">`)
@@ -172,10 +172,10 @@ func TestInlineFilesFollowTheBody(t *testing.T) {
 	edit("See")
 	look("removed from the text", i.ConversationID, draft.ID, "", "plan.png")
 
-	merged := check(b.desk.MergeConversation(ctx, i.ConversationID, other.ConversationID))(t)
+	merged := check(b.desk.Conversations().Merge(ctx, i.ConversationID, other.ConversationID))(t)
 	look("merged", merged.ID, i.ID, "a.png", "b.png")
 	look("merged, the other", merged.ID, other.ID, "logo.png", "photo.png")
-	split := check(b.desk.SplitConversation(ctx, merged.ID, helpdesk.SplitInput{InteractionIDs: []int64{other.ID}}))(t)
+	split := check(b.desk.Conversations().Split(ctx, merged.ID, helpdesk.SplitInput{InteractionIDs: []int64{other.ID}}))(t)
 	look("split", split.ID, other.ID, "logo.png", "photo.png")
 	look("split, what stayed", merged.ID, i.ID, "a.png", "b.png")
 }
@@ -206,10 +206,10 @@ func TestInlineFilesOfForwards(t *testing.T) {
 		raw += fmt.Sprintf("--zz\nContent-Type: %s; name=%s\nContent-ID: <%s>\n\nx\n", f[1], f[0], f[2])
 	}
 	row := b.vouched(raw+"--zz--\n", aligned("example.org"))
-	all := check(b.desk.Interactions(t.Context(), row.ConversationID, storage.PageRequest{}))(t).Items
+	all := check(b.desk.Interactions().List(t.Context(), row.ConversationID, storage.PageRequest{}))(t).Items
 	var got []string
 	for _, i := range all {
-		shown, listed := inAndOut(check(b.desk.Attachments(t.Context(), row.ConversationID, i.ID))(t))
+		shown, listed := inAndOut(check(b.desk.Attachments().List(t.Context(), row.ConversationID, i.ID))(t))
 		got = append(got, fmt.Sprint(i.Type, " shows ", shown, ", lists ", listed))
 	}
 	want := []string{"customer shows [mail.png], lists [photo.heic other.png]", "note shows [note.png], lists []"}

@@ -112,11 +112,11 @@ func (l imapLedger) Cursor(ctx context.Context, folder string) (mailserver.Curso
 
 // Take implements [imap.Sink].
 func (l imapLedger) Take(ctx context.Context, folder string, mails []imap.Mail, next mailserver.Cursor) error {
-	return l.take(ctx, sourceIMAP, l.raw(mails), &ledger.FolderCursor{Folder: place(l.epoch, folder), Cursor: next})
+	return l.storeMails(ctx, sourceIMAP, l.raw(mails), &ledger.FolderCursor{Folder: place(l.epoch, folder), Cursor: next})
 }
 
-// take stores the fetched messages.
-func (l *mailboxLedger) take(ctx context.Context, source string, mails []ledger.Raw, next *ledger.FolderCursor) (err error) {
+// storeMails stores the fetched messages.
+func (l *mailboxLedger) storeMails(ctx context.Context, source string, mails []ledger.Raw, next *ledger.FolderCursor) (err error) {
 	if l.tracer != nil {
 		var span storage.Span
 		ctx, span = l.tracer.Start(ctx, "take mails from "+source, storage.SpanConsumer,
@@ -164,14 +164,14 @@ func (l pop3Ledger) Take(ctx context.Context, mails []pop3.Mail) error {
 			Position: place(l.epoch, m.ID), Raw: m.Raw, Problem: problem(m.Problem, m.Oversize, m.Size), Head: head(m.Raw),
 		}
 	}
-	return l.take(ctx, sourcePOP3, raw, nil)
+	return l.storeMails(ctx, sourcePOP3, raw, nil)
 }
 
 // Status implements [pop3.Sink].
 func (l pop3Ledger) Status(ctx context.Context, st pop3.Status) { l.report(ctx, st.Status) }
 
-// begin records that fetching starts, before a slow server replies.
-func (l *mailboxLedger) begin(ctx context.Context) {
+// recordStart records that fetching starts, before a slow server replies.
+func (l *mailboxLedger) recordStart(ctx context.Context) {
 	err := l.intake.ReportFetch(ctx, l.accountID, ledger.FetchStatus{MailboxID: l.mailboxID})
 	if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) {
 		l.log.WarnContext(ctx, "the state of fetching was not recorded", "error", err)

@@ -22,7 +22,7 @@ func TestMemberMailsAmongOthers(t *testing.T) {
 	store := memstore.New()
 	b := newBundle(t, memblob.New(), func(cfg *helpdesk.Config) { cfg.Store = store })
 	row := b.vouched("From: Olga <o@example.org>\n"+strings.Replace(passedOn, "She is a pain, be nice.", "@fwd\n@assign me\n\nShe is a pain.", 1), aligned("example.org"))
-	c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
+	c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
 	if c.CustomerEmail != "ada@example.com" || c.UserID == 0 || c.Preview != "It does not open." {
 		t.Errorf("the conversation is %+v", c)
 	}
@@ -44,7 +44,7 @@ func TestMemberMailsAmongOthers(t *testing.T) {
 			t.Errorf("%s: it is %s: %s", name, row.State, row.Reason)
 		}
 	}
-	if all := check(b.desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items; len(all) != 1 {
+	if all := check(b.desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t).Items; len(all) != 1 {
 		t.Errorf("there are %d conversations", len(all))
 	}
 }

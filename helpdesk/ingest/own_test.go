@@ -91,13 +91,13 @@ func TestOwnAddress(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			b := newBundle(t, memblob.New())
-			check(b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("Sales@example.org")}))(t)
-			if _, err := b.desk.UpdateMailbox(ctx, b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}); err != nil {
+			check(b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("Sales@example.org")}))(t)
+			if _, err := b.desk.Mailboxes().Update(ctx, b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}); err != nil {
 				t.Fatal(err)
 			}
 			b.take(crlf("From: Ada <ada@example.com>\nMessage-ID: <q@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nTo: support@example.org\nSubject: Help\n\nIt sticks."))
 			b.outcomes(1)
-			fill := strings.NewReplacer("INTERNAL", b.svc.InternalAddress(check(b.desk.Mailbox(ctx, b.mailbox))(t)), "TOKEN", b.token(1))
+			fill := strings.NewReplacer("INTERNAL", b.svc.InternalAddress(check(b.desk.Mailboxes().Get(ctx, b.mailbox))(t)), "TOKEN", b.token(1))
 			head := "Message-ID: <a@example.org>\nDate: " + time.Now().Format(time.RFC1123Z) + "\nSubject: Re: Help\n" + tt.head
 			if tt.from != "" {
 				head = "From: " + tt.from + "\n" + head
@@ -106,15 +106,15 @@ func TestOwnAddress(t *testing.T) {
 			if row.State != ledger.Filed {
 				t.Fatalf("%s: %s", row.State, row.Reason)
 			}
-			c := check(b.desk.Conversation(ctx, row.ConversationID))(t)
-			i := check(b.desk.Interaction(ctx, c.ID, row.InteractionID))(t)
+			c := check(b.desk.Conversations().Get(ctx, row.ConversationID))(t)
+			i := check(b.desk.Interactions().Get(ctx, c.ID, row.InteractionID))(t)
 			if diff := cmp.Diff(tt.want, fmt.Sprintf("%s %d %s, waits: %v", c.CustomerEmail, c.ID, i.Type, !c.AwaitingSince.IsZero())); diff != "" {
 				t.Errorf("%s%+v", diff, i.Threading)
 			}
 			if c.Status != helpdesk.StatusPosted || tt.from != "" && (len(i.Mail.From) == 0 || i.Type == helpdesk.TypeUser && (i.Status != helpdesk.StatusPosted || i.SendStartedAt.IsZero())) {
 				t.Errorf("conversation %s, %+v", c.Status, i)
 			}
-			answer, err := b.desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "More."})
+			answer, err := b.desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "More."})
 			switch {
 			case c.CustomerEmail == ledger.UnknownSender && (err == nil || len(answer.To) > 0):
 				t.Errorf("an answer goes to %v", answer.To)
@@ -128,7 +128,7 @@ func TestOwnAddress(t *testing.T) {
 // token returns the reply address of a conversation.
 func (b *bundle) token(conversationID int64) string {
 	b.t.Helper()
-	answer := check(b.desk.CreateInteraction(b.t.Context(), conversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Which door?"}))(b.t)
+	answer := check(b.desk.Interactions().Create(b.t.Context(), conversationID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Which door?"}))(b.t)
 	out := check(b.outgoing.Begin(b.t.Context(), b.desk.AccountID(), answer.ID, 1))(b.t)
 	b.take(crlf("From: Ada <ada@example.com>\nMessage-ID: <q2@x.example>\nDate: Mon, 02 Jan 2023 16:04:05 +0100\nTo: " + out.ReplyTo + "\n\nThe red one."))
 	b.outcomes(1)
@@ -150,12 +150,12 @@ func TestOwnAnswerAuthor(t *testing.T) {
 		{"From: support@example.org\nSender: o@elsewhere.example\n", false},
 	} {
 		row := b.arrive("smtp", ledger.Raw{Raw: []byte(crlf(fmt.Sprintf("%sMessage-ID: <%d@example.org>\n%s", tt.head, n, text))), Authentication: ourDomain})
-		i := check(b.desk.Interaction(ctx, row.ConversationID, row.InteractionID))(t)
+		i := check(b.desk.Interactions().Get(ctx, row.ConversationID, row.InteractionID))(t)
 		if (i.UserID != 0) != tt.user || i.PostedByID != i.UserID || i.Mail.From[0].Email != "support@example.org" {
 			t.Errorf("%q: by user %d, %+v", tt.head, i.UserID, i.Mail)
 		}
 	}
-	answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."}))(t)
+	answer := check(b.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Push."}))(t)
 	for _, head := range []string{"", "Reply-To: support+r-abc@example.org\n"} {
 		row := b.arrive("smtp", ledger.Raw{Raw: []byte(crlf("From: support@example.org\nMessage-ID: <" + answer.MessageID + ">\n" + head + text)), Authentication: ourDomain})
 		if row.State != ledger.Ignored {

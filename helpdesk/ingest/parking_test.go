@@ -55,7 +55,7 @@ func TestMailAtWhichProcessesDie(t *testing.T) {
 			}
 			// Whoever replays it gives it another chance.
 			if slices.Contains(b.ledgerStates(), "quarantined") {
-				check(b.desk.ReplayInbound(ctx, b.mailbox, at))(t)
+				check(b.desk.InboundMails().Replay(ctx, b.mailbox, at))(t)
 				if err := b.filer.Handle(ctx, b.job()); err != nil || b.ledger()[1].State != ledger.Filed {
 					t.Errorf("replayed: %v, %+v", err, b.ledger()[1])
 				}

@@ -190,7 +190,7 @@ func TestBackfillInPieces(t *testing.T) {
 	user := testenv.Name("pieces")
 	maildir(t, dovecot, user, letters("old", 320)...) // in four pieces
 	id := b.fetched("pieces@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, dovecot.Password))
-	if err := b.desk.Backfill(t.Context(), id, time.Now().AddDate(0, 0, -1)); err != nil {
+	if err := b.desk.Mailboxes().Backfill(t.Context(), id, time.Now().AddDate(0, 0, -1)); err != nil {
 		t.Fatal(err)
 	}
 	store.outcomes = []error{nil, context.DeadlineExceeded, nil, context.DeadlineExceeded, nil, context.DeadlineExceeded, nil}

@@ -124,7 +124,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	same := func(what string, want ledger.Reconciliation) {
 		t.Helper()
 		want.Folders[0].Name = "Work"
-		if diff := cmp.Diff(want, check(b.desk.ReconcileMailbox(ctx, id))(t)); diff != "" {
+		if diff := cmp.Diff(want, check(b.desk.Mailboxes().Reconcile(ctx, id))(t)); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
@@ -160,7 +160,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	}
 	same("passed over", ledger.Reconciliation{Folders: folders(missed)})
 	for range 2 { // a repeated request fetches nothing twice
-		if err := b.desk.Backfill(ctx, id, time.Now().AddDate(0, 0, -1)); err != nil {
+		if err := b.desk.Mailboxes().Backfill(ctx, id, time.Now().AddDate(0, 0, -1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +191,7 @@ func reconcileOver(t *testing.T, dovecot testenv.DovecotServer, url string) {
 	if diff := cmp.Diff(want, states); diff != "" {
 		t.Error(diff)
 	}
-	page := check(b.desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t)
+	page := check(b.desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))(t)
 	if len(page.Items) != 7 {
 		t.Errorf("%d conversations of 7 mails", len(page.Items))
 	}

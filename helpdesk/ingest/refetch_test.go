@@ -68,7 +68,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 				t.Fatalf("the large mail: %+v", row)
 			}
 			job := storage.ClaimedJob{Job: storage.Job{AccountID: b.desk.AccountID(), Subject: row.ID}}
-			replayed := check(b.desk.ReplayInbound(ctx, id, row.ID))(t)
+			replayed := check(b.desk.InboundMails().Replay(ctx, id, row.ID))(t)
 			if replayed.State != ledger.Quarantined || replayed.Reason != "it is being fetched again" {
 				t.Errorf("replayed: %+v", replayed)
 			}
@@ -96,7 +96,7 @@ func TestReplayFetchesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(b.desk.UpdateMailbox(ctx, id, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
+			check(b.desk.Mailboxes().Update(ctx, id, helpdesk.MailboxInput{Inbound: storage.Some(in)}))(t)
 			job.Subject = b.rows(id)[2].ID
 			if err := b.again().Refetch(ctx, job); err != nil {
 				t.Fatal(err)
@@ -139,7 +139,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 	if err := b.intake.Take(ctx, b.desk.AccountID(), id, "smtp", []ledger.Raw{{Raw: []byte(raws[0])}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	got := check(b.desk.ReconcileMailbox(ctx, id))(t)
+	got := check(b.desk.Mailboxes().Reconcile(ctx, id))(t)
 	want := ledger.Reconciliation{Elsewhere: 1, Folders: []ledger.ReconciledFolder{{
 		Name: "INBOX", OnServer: 7, InLedger: 2, Waiting: 2, Missing: 4,
 		MissingPositions: []string{mails.Positions[0], mails.Positions[2], mails.Positions[3], mails.Positions[4]},
@@ -149,7 +149,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 		t.Error(diff)
 	}
 	since := time.Now().AddDate(0, 0, -1)
-	if err := b.desk.Backfill(ctx, id, since); err != nil {
+	if err := b.desk.Mailboxes().Backfill(ctx, id, since); err != nil {
 		t.Fatal(err)
 	}
 	payload := check(json.Marshal(ledger.Backfill{Since: since}))(t)
@@ -174,7 +174,7 @@ func TestReconcileAndBackfill(t *testing.T) {
 	if diff := cmp.Diff(map[ledger.State]int{ledger.Filed: 8, ledger.Ignored: 1}, states); diff != "" {
 		t.Error(diff)
 	}
-	if r := check(b.desk.ReconcileMailbox(ctx, id))(t); r.Folders[0].Missing+r.Folders[0].Waiting != 0 || r.Folders[0].InLedger != 8 {
+	if r := check(b.desk.Mailboxes().Reconcile(ctx, id))(t); r.Folders[0].Missing+r.Folders[0].Waiting != 0 || r.Folders[0].InLedger != 8 {
 		t.Errorf("afterwards: %+v", r)
 	}
 }
@@ -189,22 +189,22 @@ func TestReconcilePOP3AndRefusals(t *testing.T) {
 	id := b.fetched("pop3@example.org", inbound(t, ledger.InboundPOP3, dovecot.POP3Addr, user, dovecot.Password))
 	b.importOnce(0, id, 3)
 	maildir(t, dovecot, user, letters("late", 2)...)
-	got := check(b.desk.ReconcileMailbox(ctx, id))(t)
+	got := check(b.desk.Mailboxes().Reconcile(ctx, id))(t)
 	if diff := cmp.Diff(ledger.Reconciliation{Folders: []ledger.ReconciledFolder{{OnServer: 5, InLedger: 3, Waiting: 2}}}, got); diff != "" {
 		t.Error(diff)
 	}
-	if err := b.desk.Backfill(ctx, id, time.Now().Add(-time.Hour)); !fault.Is(err, fault.Conflict) {
+	if err := b.desk.Mailboxes().Backfill(ctx, id, time.Now().Add(-time.Hour)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("Backfill by POP3: %v, want a conflict", err)
 	}
-	if _, err := b.desk.ReconcileMailbox(ctx, b.mailbox); !fault.Is(err, fault.Conflict) {
+	if _, err := b.desk.Mailboxes().Reconcile(ctx, b.mailbox); !fault.Is(err, fault.Conflict) {
 		t.Errorf("of a mailbox that is forwarded to: %v, want a conflict", err)
 	}
 	wrong := b.fetched("wrong@example.org", inbound(t, ledger.InboundIMAP, dovecot.Addr, user, "wrong"))
-	if _, err := b.desk.ReconcileMailbox(ctx, wrong); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "AUTHENTICATIONFAILED") {
+	if _, err := b.desk.Mailboxes().Reconcile(ctx, wrong); !fault.Is(err, fault.Unavailable) || !strings.Contains(err.Error(), "AUTHENTICATIONFAILED") {
 		t.Errorf("with a wrong password: %v", err)
 	}
 	for _, since := range []time.Time{{}, time.Now().Add(time.Hour)} {
-		if err := b.desk.Backfill(ctx, wrong, since); !fault.Is(err, fault.Invalid) {
+		if err := b.desk.Mailboxes().Backfill(ctx, wrong, since); !fault.Is(err, fault.Invalid) {
 			t.Errorf("since %v: %v, want invalid", since, err)
 		}
 	}

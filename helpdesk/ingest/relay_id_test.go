@@ -15,12 +15,12 @@ func TestReplyToReplacedMessageID(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	b := newBundle(t, memblob.New())
-	if _, err := b.desk.UpdateMailbox(ctx, b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}); err != nil {
+	if _, err := b.desk.Mailboxes().Update(ctx, b.mailbox, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}); err != nil {
 		t.Fatal(err)
 	}
 	b.take(crlf("From: ada@example.com\nMessage-ID: <q@x.example>\n\nHello."))
 	b.outcomes(1)
-	answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+	answer := check(b.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 	row := b.arrive("smtp", ledger.Raw{Raw: []byte(crlf("From: ada@example.com\nMessage-ID: <r@x.example>\nTo: support@example.org\n" +
 		"In-Reply-To: <0102019a-1@eu-west-1.amazonses.com>\nReferences: <" + answer.MessageID + "> <0102019a-1@eu-west-1.amazonses.com>\n\nThanks."))})
 	if row.ConversationID != 1 {

@@ -76,20 +76,20 @@ func TestRecipientsOfAnswers(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
 			b := newBundle(t, memblob.New())
-			mailbox := check(b.desk.Mailbox(ctx, b.mailbox))(t)
-			header := strings.ReplaceAll(tt.header, "form@INTAKE", b.desk.InternalAddress(mailbox))
+			mailbox := check(b.desk.Mailboxes().Get(ctx, b.mailbox))(t)
+			header := strings.ReplaceAll(tt.header, "form@INTAKE", b.desk.Mailboxes().InternalAddress(mailbox))
 			b.take(crlf(header + "\nMessage-ID: <1@x.example>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\nTo: support@example.org\nSubject: Help\n\nThe door is stuck."))
 			if got := b.outcomes(1); got[0] != "filed in 1: " {
 				t.Fatalf("the mail is %s", got)
 			}
-			c := check(b.desk.Conversation(ctx, 1))(t)
+			c := check(b.desk.Conversations().Get(ctx, 1))(t)
 			if c.CustomerEmail != tt.customer {
 				t.Errorf("it is filed under %q, want %q", c.CustomerEmail, tt.customer)
 			}
-			if name := check(b.desk.Customer(ctx, c.CustomerID))(t).Name(); name != tt.called && (tt.called != "" || name != tt.customer) {
+			if name := check(b.desk.Customers().Get(ctx, c.CustomerID))(t).Name(); name != tt.called && (tt.called != "" || name != tt.customer) {
 				t.Errorf("the customer is called %q, want %q", name, tt.called)
 			}
-			answer := check(b.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			answer := check(b.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 			want := tt.to
 			if want == nil {
 				want = []string{tt.customer}
@@ -108,7 +108,7 @@ func TestHeaderIsKept(t *testing.T) {
 	b.take(crlf("From: Ada <ada@example.com>, Bob <bob@example.com>\nSender: Sec <sec@example.com>\nReply-To: Team <team@example.com>\n" +
 		"To: =?utf-8?q?Gr=C3=BC=C3=9Fe?= <support@example.org>, x@example.org\nCc: \"C, D\" <c@example.com>\nDate: Mon, 02 Jan 2023 15:04:05 +0100\n\nText."))
 	b.outcomes(1)
-	got := check(b.desk.Interactions(t.Context(), 1, storage.PageRequest{}))(t).Items[0].Mail
+	got := check(b.desk.Interactions().List(t.Context(), 1, storage.PageRequest{}))(t).Items[0].Mail
 	want := helpdesk.MailHeader{
 		From:    []mailaddr.Address{{Name: "Ada", Email: "ada@example.com"}, {Name: "Bob", Email: "bob@example.com"}},
 		Sender:  mailaddr.Address{Name: "Sec", Email: "sec@example.com"},
@@ -149,7 +149,7 @@ func TestReplyToOpensNothing(t *testing.T) {
 			}
 			b.take(crlf(first))
 			b.outcomes(1)
-			answer := check(b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
+			answer := check(b.desk.Interactions().Create(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t)
 			for n, id := range []string{"2@example.com", answer.MessageID} { // a Message-ID of ours is anybody's to use
 				b.take(crlf(tt.header + "\nMessage-ID: <" + id + ">\nDate: Tue, 03 Jan 2023 15:04:05 +0100\nSubject: Re: Help\nIn-Reply-To: <" + answer.MessageID + ">\n\nMore " + id))
 				b.outcomes(1)
@@ -158,7 +158,7 @@ func TestReplyToOpensNothing(t *testing.T) {
 					t.Errorf("under %s it is %s in %d: %s", id, got.State, got.ConversationID, got.Reason)
 				}
 				if tt.conversation != 1 { // nor when the rules are applied again
-					i := check(b.desk.Rethread(t.Context(), got.ConversationID, got.InteractionID))(t)
+					i := check(b.desk.Interactions().Rethread(t.Context(), got.ConversationID, got.InteractionID))(t)
 					if i.ConversationID == 1 {
 						t.Errorf("under %s it is threaded into the conversation later", id)
 					}
@@ -202,7 +202,7 @@ func TestReplyToOfAFollowUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.outcomes(1)
-				return check(b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t).To
+				return check(b.desk.Interactions().Create(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Pull."}))(t).To
 			}
 			if first := answer(mail("1", "", tt.first)); len(first) > 10 || len(slices.Compact(slices.Sorted(slices.Values(first)))) != len(first) {
 				t.Errorf("the first answer goes to %v", first)

@@ -32,8 +32,8 @@ func withPGP(cfg *helpdesk.Config) {
 func (b *bundle) register(email string, key []byte) helpdesk.AddressedKey {
 	b.t.Helper()
 	ctx := b.t.Context()
-	c := check(b.desk.CreateCustomer(ctx, helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(b.t)
-	return check(b.desk.CreatePGPKey(ctx, c.ID, helpdesk.PGPKeyInput{
+	c := check(b.desk.Customers().Create(ctx, helpdesk.CustomerInput{FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(b.t)
+	return check(b.desk.PGPKeys().Create(ctx, c.ID, helpdesk.PGPKeyInput{
 		CustomerEmailID: c.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(key),
 	}))(b.t)
 }
@@ -52,7 +52,7 @@ func (b *bundle) file(raw string) helpdesk.Interaction {
 	if row.State != ledger.Filed {
 		b.t.Fatalf("the mail is %s: %s", row.State, row.Reason)
 	}
-	return check(b.desk.Interaction(ctx, row.ConversationID, row.InteractionID))(b.t)
+	return check(b.desk.Interactions().Get(ctx, row.ConversationID, row.InteractionID))(b.t)
 }
 
 // crlf gives a text the newlines of a mail.
@@ -112,7 +112,7 @@ func TestSignedMail(t *testing.T) {
 		if !strings.Contains(i.Body, "Grüße") {
 			t.Errorf("%s: the body is %q", name, i.Body)
 		}
-		if files := check(b.desk.AttachmentsOf(t.Context(), []int64{i.ID}))(t); len(files) != 2 {
+		if files := check(b.desk.Attachments().Of(t.Context(), []int64{i.ID}))(t); len(files) != 2 {
 			t.Errorf("%s: %d files", name, len(files))
 		}
 	}
@@ -167,7 +167,7 @@ func TestEncryptedMail(t *testing.T) {
 		if diff := cmp.Diff(tt.want, i.Security); diff != "" || !strings.Contains(i.Body, tt.body) {
 			t.Errorf("%s: %s\n%s", name, diff, i.Body)
 		}
-		if files := check(b.desk.AttachmentsOf(t.Context(), []int64{i.ID}))(t); len(files) != tt.files {
+		if files := check(b.desk.Attachments().Of(t.Context(), []int64{i.ID}))(t); len(files) != tt.files {
 			t.Errorf("%s: %d files", name, len(files))
 		}
 	}

@@ -138,7 +138,7 @@ func (s *Servers) server(source ledger.FetchSource, tokens *oauth.Tokens) wire.S
 	in := source.Inbound
 	server := wire.Server{
 		Host: in.Host, Port: in.Port, Username: in.Username, Password: source.Password,
-		Encryption: in.Encryption, ValidateCertificate: in.ValidateCertificate, Dial: s.dial,
+		Encryption: in.Encryption, InsecureSkipVerify: !in.ValidateCertificate, Dial: s.dial,
 		StepTimeout: s.cfg.StepTimeout, Room: s.room,
 	}
 	if tokens != nil {

@@ -50,7 +50,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 		Type: ledger.InboundIMAP, Host: "127.0.0.1", Port: port, Username: "ada", Password: storage.Some("secret"),
 		Encryption: mailserver.None, ValidateCertificate: storage.Some(false),
 	}
-	m := check(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{
+	m := check(b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{
 		Email: storage.Some("new@example.org"), Inbound: storage.Some(inbound),
 	}))(t)
 	select {
@@ -58,7 +58,7 @@ func TestNewMailboxIsFetchedAtOnce(t *testing.T) {
 	case <-time.After(testenv.Patience):
 		t.Fatal("nobody called the server")
 	}
-	if s := check(b.desk.FetchStatus(t.Context(), m.ID))(t); s.State() != ledger.FetchConnecting {
+	if s := check(b.desk.Mailboxes().FetchStatus(t.Context(), m.ID))(t); s.State() != ledger.FetchConnecting {
 		t.Errorf("the status is %s: %+v", s.State(), s)
 	}
 }

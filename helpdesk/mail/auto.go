@@ -40,11 +40,22 @@ func (p *parser) autoSubmitted(contentType string) bool {
 		slices.ContainsFunc(h.Values("Delivered-To"), func(v string) bool { return strings.EqualFold(strings.TrimSpace(v), "autoresponder") }) {
 		return true
 	}
+	said, _, _ := strings.Cut(h.Get("Content-Type"), ";") // even if the rest of the field cannot be read
+	for _, kind := range []string{contentType, strings.ToLower(strings.TrimSpace(said))} {
+		if isReport(kind) {
+			return true
+		}
+	}
+	return p.msg.NullReturnPath || daemonAuthor(p.msg.From) || daemonAuthor([]mailaddr.Address{{Email: p.msg.ReturnPath}})
+}
+
+// isReport reports whether a media type is that of a report about a mail.
+func isReport(contentType string) bool {
 	switch contentType {
 	case "multipart/report", "message/delivery-status", "message/disposition-notification":
 		return true
 	}
-	return p.msg.NullReturnPath || daemonAuthor(p.msg.From) || daemonAuthor([]mailaddr.Address{{Email: p.msg.ReturnPath}})
+	return false
 }
 
 func precedence(h *Header) string {

@@ -46,6 +46,7 @@ type Outgoing struct {
 	// AutoSubmitted marks the mail as sent by a program (RFC 3834): auto-replied if it answers another mail, otherwise
 	// auto-generated. The mail also asks for no automatic answers.
 	AutoSubmitted bool
+	AutoReplied   bool    // with AutoSubmitted: it answers a mail, even if that has no Message-ID
 	Extra         []Field // further fields, in order, such as List-Unsubscribe
 
 	// Encrypt, if not nil, makes the mail PGP/MIME (RFC 3156): it returns a writer that encrypts its input and, once closed,
@@ -402,7 +403,7 @@ func (o *Outgoing) header() []string {
 	}
 	if o.AutoSubmitted {
 		kind := "auto-generated"
-		if o.InReplyTo != "" {
+		if o.InReplyTo != "" || o.AutoReplied {
 			kind = "auto-replied"
 		}
 		h = append(h, field("Auto-Submitted", []string{kind}), field("X-Auto-Response-Suppress", []string{"All"}))

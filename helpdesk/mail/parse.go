@@ -462,6 +462,8 @@ func (p *parser) fields(ctype string) {
 	if post, _ := ParseAddresses(listAddress(h.Raw("List-Post")), ""); len(post) == 1 {
 		m.ListPost = post[0].Email
 	}
+	language, _, _ := strings.Cut(stripComments(h.Get("Content-Language")), ",")
+	m.Language = strings.TrimSpace(language)
 	m.AutoSubmitted = p.autoSubmitted(ctype)
 	m.NoAutoReply = m.AutoSubmitted || p.noAutoReply()
 }

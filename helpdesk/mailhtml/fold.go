@@ -234,7 +234,7 @@ func (r *lineReader) write(text string, at, end int) {
 		}
 		return
 	}
-	l := r.begin(at)
+	l := r.startLine(at)
 	if len(l.text) < maxLineText {
 		l.text = append(l.text, strings.Map(flatSpace, text[:min(len(text), 2*maxLineText)])...)
 	}
@@ -253,8 +253,8 @@ func (r *lineReader) see(at, end int) {
 	r.line.end, r.line.endedIn = end, r.open[len(r.open)-1]
 }
 
-// begin starts a line if there is none.
-func (r *lineReader) begin(at int) *docLine {
+// startLine starts a line if there is none.
+func (r *lineReader) startLine(at int) *docLine {
 	if r.line != nil {
 		return r.line
 	}
@@ -278,7 +278,7 @@ func (r *lineReader) finishLine() { r.line = nil }
 // lineBreak ends a line, or adds an empty one.
 func (r *lineReader) lineBreak(at int) {
 	if r.line == nil {
-		r.begin(at)
+		r.startLine(at)
 	}
 	r.finishLine()
 }
@@ -296,13 +296,13 @@ func (r *lineReader) start(t html.Token, at, inner int) {
 		return
 	case "hr":
 		r.finishLine()
-		r.begin(at).rule = true
+		r.startLine(at).rule = true
 		r.line.end = inner
 		r.finishLine()
 		return
 	case "img":
 		if r.hidden == 0 {
-			l := r.begin(at)
+			l := r.startLine(at)
 			l.text = append(l.text, image...)
 			r.see(at, inner)
 		}

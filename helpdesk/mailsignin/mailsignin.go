@@ -117,7 +117,7 @@ func New(cfg Config) (mailserver.Provider, error) {
 	}}
 	return mailserver.Provider{
 		Key: cfg.Key, Name: cfg.Name, Inbound: cfg.Inbound, Outbound: cfg.Outbound, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret,
-		TokenURL: cfg.TokenURL, Scope: cfg.RefreshScope, SharedMailboxes: cfg.SharedMailboxes, Begin: c.begin, Finish: c.finish,
+		TokenURL: cfg.TokenURL, Scope: cfg.RefreshScope, SharedMailboxes: cfg.SharedMailboxes, Begin: c.beginSignIn, Finish: c.finish,
 	}, nil
 }
 
@@ -154,8 +154,8 @@ type secret struct {
 	Verifier string `json:"verifier"`
 }
 
-// begin is Begin of the provider.
-func (c *client) begin(login string) (address string, kept []byte, err error) {
+// beginSignIn is Begin of the provider.
+func (c *client) beginSignIn(login string) (address string, kept []byte, err error) {
 	// Each has 256 random bits.
 	s := secret{State: oauth2.GenerateVerifier(), Nonce: oauth2.GenerateVerifier(), Verifier: oauth2.GenerateVerifier()}
 	options := []oauth2.AuthCodeOption{oauth2.SetAuthURLParam("nonce", s.Nonce), oauth2.S256ChallengeOption(s.Verifier)}

@@ -35,6 +35,7 @@ type Message struct {
 	// NoAutoReply: no program may answer this message, because a program sent it or its sender asks for that. A person who
 	// expects an answer may have written it.
 	NoAutoReply bool
+	Language    string // first of Content-Language (RFC 3282); "": none
 	ListID      string // list identifier (RFC 2919), without angle brackets
 	ListPost    string // address by which a mailing list takes mails (RFC 2369)
 

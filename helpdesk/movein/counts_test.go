@@ -207,7 +207,7 @@ func (b *bundle) rows() rows {
 	}
 	for _, c := range must(r.Conversations().List(b.Context(), helpdesk.ConversationOrder{}, whole))(b.T) {
 		said := must(r.Interactions().List(b.Context(), helpdesk.InteractionFilter{ConversationID: c.ID, Brief: true}, whole))(b.T)
-		tags := must(b.desk.Marks(b.Context(), []int64{c.ID}))(b.T)[c.ID].Tags
+		tags := must(b.desk.Conversations().Marks(b.Context(), []int64{c.ID}))(b.T)[c.ID].Tags
 		all.conversations[c.ID] = fmt.Sprintf("%+v %v %d", c, tags, len(said))
 		all.messages += len(said)
 		var ids []int64
@@ -216,7 +216,7 @@ func (b *bundle) rows() rows {
 		}
 		all.files += len(must(r.Attachments().List(b.Context(), helpdesk.AttachmentFilter{InteractionIDs: ids}, whole))(b.T))
 	}
-	all.replies = len(must(r.SavedReplies().List(b.Context(), helpdesk.SavedReplyFilter{UserIDs: []int64{0}}, whole))(b.T))
+	all.replies = len(must(helpdesk.Nouns().SavedReplies.Reader(r).List(b.Context(), helpdesk.SavedReplyFilter{UserIDs: []int64{0}}, whole))(b.T))
 	return all
 }
 
@@ -289,11 +289,11 @@ func (b *bundle) unsettle(d dice) {
 		var err error
 		switch d.IntN(8) {
 		case 0:
-			err = b.desk.DeleteConversation(b.Context(), c.ID)
+			err = b.desk.Conversations().Delete(b.Context(), c.ID)
 		case 1:
-			err = b.desk.EraseCustomer(b.Context(), c.CustomerID)
+			err = b.desk.Customers().Erase(b.Context(), c.CustomerID)
 		case 2:
-			_, err = b.desk.UpdateConversation(b.Context(), c.ID, helpdesk.ConversationUpdate{Subject: "Changed", Status: storage.Some(helpdesk.StatusClosed)})
+			_, err = b.desk.Conversations().Update(b.Context(), c.ID, helpdesk.ConversationUpdate{Subject: storage.Some("Changed"), Status: storage.Some(helpdesk.StatusClosed)})
 		}
 		if err != nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.Invalid) {
 			b.Fatal(err)
@@ -332,12 +332,12 @@ func TestCounts(t *testing.T) {
 				d, b := newDice(seed, 1), newBundle(t)
 				d.short = format != "listed" && seed > 0
 				for _, email := range []string{"erased@example.net", "eve@example.net"}[:d.IntN(3)] {
-					c := must(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
-					if err := b.desk.EraseCustomer(t.Context(), c.ID); err != nil {
+					c := must(b.desk.Customers().Create(t.Context(), helpdesk.CustomerInput{FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
+					if err := b.desk.Customers().Erase(t.Context(), c.ID); err != nil {
 						t.Fatal(err)
 					}
 				}
-				must(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: "ada@example.com"}, {Value: "bob@example.org"}})}))(t)
+				must(b.desk.Customers().Create(t.Context(), helpdesk.CustomerInput{FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: "ada@example.com"}, {Value: "bob@example.org"}})}))(t)
 				a := d.archive()
 				b.checkCounts(open(a))
 				b.unsettle(d)

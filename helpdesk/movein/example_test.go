@@ -68,7 +68,7 @@ func deskForExample(ctx context.Context) (svc *helpdesk.Service, account, mailbo
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")})
+	m, err := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")})
 	if err != nil {
 		log.Fatal(err)
 	}

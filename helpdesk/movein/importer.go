@@ -1,5 +1,5 @@
-// Package movein brings an account of another help desk here: its customers, conversations, notes, files, tags and saved
-// replies. It joins the help desk and the packages below, which read the files of one help desk each.
+// Package movein imports an account from another help desk: its customers, conversations, notes, files, tags and saved
+// replies. It connects the help desk with the packages below, each of which reads the files of one product.
 package movein
 
 import (
@@ -12,31 +12,34 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/movein/foreign"
+	"github.com/helpwright/helpwright/helpdesk/rules"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// Config is what an [Importer] is made of.
+// Config configures an [Importer].
 type Config struct {
 	MoveIn               *helpdesk.MoveIn // required
 	AccountID, MailboxID int64            // required; the mailbox gets all conversations
-	// Progress hears after each batch how many conversations were looked at. nil: nobody does.
+	// Progress, if set, is called after each batch with the number of conversations processed.
 	Progress func(conversations int)
 }
 
-// Importer brings what a source has into an account. It can be stopped at any time and begun again, and takes what a later
-// export has more: a message that was taken before is not taken twice.
+// Importer imports a source into an account. It can be stopped and restarted at any time, and picks up what is new in a later
+// export: no message is imported twice.
 type Importer struct {
 	cfg    Config
-	people helpdesk.PastPeople
+	people helpdesk.ImportPeople
 }
 
-// New returns an importer. What is missing in cfg is an Invalid fault.
+// New returns an importer. An incomplete cfg is an Invalid fault.
 func New(cfg Config) (*Importer, error) {
 	var problems fault.Collector
 	problems.Check(cfg.MoveIn != nil, "MoveIn", "is required")
@@ -48,26 +51,26 @@ func New(cfg Config) (*Importer, error) {
 	return &Importer{cfg: cfg}, problems.Err()
 }
 
-// Result is what was made, or with a dry run would be: the same numbers. Each customer and each conversation counts once,
-// however often the source has it.
+// Result counts what was created, or would be by a dry run; the numbers are the same. Each customer and conversation counts once,
+// however often it occurs in the source.
 type Result struct {
-	Customers, ChangedCustomers int // made, with those who are only named in conversations; were here, and got what they lacked
+	Customers, ChangedCustomers int // created, including those who only occur in conversations; completed
 	Conversations               int // that were made
-	ChangedConversations        int // that were here, and got messages, a status, assignees or tags
-	Known                       int // conversations that are here as they are there
-	Deleted                     int // conversations that were deleted here, and do not come back
-	Erased, ErasedCustomers     int // conversations and customers that were erased here, and do not come back
+	ChangedConversations        int // existing ones that got messages, a status, assignees or tags
+	Known                       int // conversations that are already up to date
+	Deleted                     int // conversations that were deleted here and are not imported again
+	Erased, ErasedCustomers     int // conversations and customers that were erased here and are not imported again
 	Messages                    int // that were filed
 	Files                       int // of these messages
-	Replies, KnownReplies       int // saved replies: made, and left out because their name is taken
+	Replies, KnownReplies       int // saved replies: created, and skipped because their name is taken
 	Agents                      foreign.Tally
-	// Unassigned counts assignees who are no members here, and teams that are not here: nobody's conversations. They are told
-	// in a note.
+	// Unassigned counts assignees and teams that do not exist here. Their conversations are left unassigned, and a note
+	// names them.
 	Unassigned foreign.Tally
 	Problems   foreign.Tally // beside those of the source
 }
 
-// What is filed in one transaction.
+// Batch sizes per transaction.
 const (
 	batchConversations = 25
 	batchMessages      = 200
@@ -75,10 +78,10 @@ const (
 	batchCustomers     = 100
 )
 
-// Import takes people, conversations and saved replies. dryRun reads everything, and changes nothing.
+// Import imports people, conversations and saved replies. With dryRun it reads everything and changes nothing.
 func (im *Importer) Import(ctx context.Context, source foreign.Source, dryRun bool) (*Result, error) {
 	r := &run{
-		Importer: im, source: source, moveIn: im.cfg.MoveIn, Result: &Result{}, told: map[string]bool{},
+		Importer: im, source: source, moveIn: im.cfg.MoveIn, Result: &Result{}, told: map[string]bool{}, fields: map[*foreign.Property]helpdesk.Field{},
 		written: map[int64]bool{}, became: map[string]outcome{},
 	}
 	if dryRun {
@@ -96,20 +99,21 @@ func (im *Importer) Import(ctx context.Context, source foreign.Source, dryRun bo
 	return r.Result, nil
 }
 
-// run is one import.
+// run is the state of one import.
 type run struct {
 	*Importer
 	*Result
 	source foreign.Source
 	moveIn *helpdesk.MoveIn
 
-	customers     []helpdesk.PastCustomer
-	conversations []helpdesk.PastConversation
+	customers     []helpdesk.ImportedCustomer
+	conversations []helpdesk.ImportedConversation
 	messages      int // of these
 	bytes         int
 	seen          int
 	told          map[string]bool // ids of people without an address
 	written       map[int64]bool  // customers that were counted
+	fields        map[*foreign.Property]helpdesk.Field
 	became        map[string]outcome
 }
 
@@ -119,7 +123,13 @@ func (r *run) takePeople(ctx context.Context) error {
 			r.agent(p)
 			return nil
 		}
-		r.customers = append(r.customers, r.customer(p))
+		fields, err := r.values(ctx, p.Values, &p.Extra)
+		if err != nil {
+			return err
+		}
+		past := r.customer(p)
+		past.Fields = fields
+		r.customers = append(r.customers, past)
 		if len(r.customers) < batchCustomers {
 			return nil
 		}
@@ -131,32 +141,92 @@ func (r *run) takePeople(ctx context.Context) error {
 	return r.fileCustomers(ctx)
 }
 
-// agent tells which member an agent is.
+// values returns values of properties as those of fields, and adds those that no field can have to extra.
+func (r *run) values(ctx context.Context, all []foreign.Value, extra *[]foreign.Field) (helpdesk.FieldTexts, error) {
+	var texts helpdesk.FieldTexts
+	for _, v := range all {
+		for _, text := range v.Texts { // the export may not have the options, or no longer
+			chosen := func(o foreign.Option) bool { return o.Value == text }
+			if (v.Of.Type == foreign.PropertyOneOf || v.Of.Type == foreign.PropertySomeOf) && !slices.ContainsFunc(v.Of.Options, chosen) {
+				v.Of.Options = append(v.Of.Options, foreign.Option{Value: text, Name: text})
+				delete(r.fields, v.Of)
+			}
+		}
+		f, err := r.field(ctx, v.Of)
+		if err != nil {
+			return nil, err
+		}
+		if f.ID == 0 || f.Check(v.Texts) != "" {
+			*extra = append(*extra, foreign.Field{Name: v.Of.Name, Value: strings.Join(v.Texts, ", ")})
+			continue
+		}
+		if texts == nil {
+			texts = helpdesk.FieldTexts{}
+		}
+		texts[f.Key] = v.Texts
+	}
+	return texts, nil
+}
+
+// field returns the field for a property, the zero value if there is none.
+func (r *run) field(ctx context.Context, p *foreign.Property) (helpdesk.Field, error) {
+	if f, known := r.fields[p]; known {
+		return f, nil
+	}
+	in := helpdesk.FieldInput{
+		Label: p.Name, AppliesTo: helpdesk.FieldOfConversation, Type: helpdesk.FieldType(p.Type),
+		RequiredToClose: storage.Some(p.Required && !p.OfCustomer), CustomerVisible: storage.Some(p.Public),
+	}
+	if runes := []rune(p.Name); len(runes) > 100 {
+		in.Label = string(runes[:100])
+	}
+	if p.OfCustomer {
+		in.AppliesTo = helpdesk.FieldOfCustomer
+	}
+	if len(p.Options) > 0 {
+		var options []helpdesk.FieldOption
+		for _, o := range p.Options {
+			options = append(options, helpdesk.FieldOption{Value: o.Value, Label: o.Name})
+		}
+		in.Options = storage.Some(options)
+	}
+	f, err := r.moveIn.Field(ctx, r.cfg.AccountID, in)
+	if fault.Is(err, fault.Invalid) {
+		r.Problems.Add("a field cannot be taken over: "+err.Error(), p.Name)
+		err = nil
+	} else if err == nil && f.ID == 0 {
+		r.Problems.Add(fmt.Sprintf("a field is left out, its values are in notes: there are %d fields already", helpdesk.MaxFields), p.Name)
+	}
+	r.fields[p] = f
+	return f, err
+}
+
+// agent returns the member that an agent corresponds to.
 func (r *run) agent(p foreign.Person) {
 	if r.people.Member(p.Email()) != 0 {
 		r.Agents.Add("are members", called(p))
 	} else {
-		r.Agents.Add("are no members: what they wrote is shown with their names", called(p))
+		r.Agents.Add("are not members here: their messages are shown with their names", called(p))
 	}
 }
 
-// called is a person's name and address.
+// called returns a person's name and address, for reports.
 func called(p foreign.Person) string {
-	name := cmp.Or(strings.TrimSpace(p.Name), strings.TrimSpace(p.Email()), p.ID, "somebody without a name")
+	name := cmp.Or(strings.TrimSpace(p.Name), strings.TrimSpace(p.Email()), p.ID, "someone without a name")
 	if email := p.Email(); email != "" && email != name {
 		name += " <" + email + ">"
 	}
 	return name
 }
 
-func (r *run) customer(p foreign.Person) helpdesk.PastCustomer {
+func (r *run) customer(p foreign.Person) helpdesk.ImportedCustomer {
 	note := p.Note
 	if list := lines(p.Extra, 300); list != "" {
 		note = strings.TrimSpace(note + "\n\nFrom " + r.source.Format().Title + ":\n" + list)
 	}
 	emails := slices.DeleteFunc(slices.Clone(p.Emails), func(email string) bool { return !mailaddr.Valid(strings.TrimSpace(email)) })
 	if len(emails) < len(p.Emails) {
-		r.Problems.Add("an address of a customer is none that mail can be sent to", called(p))
+		r.Problems.Add("an address of a customer cannot receive mail", called(p))
 	}
 	if len(emails) == 0 {
 		emails = []string{r.address(p).Email}
@@ -164,18 +234,21 @@ func (r *run) customer(p foreign.Person) helpdesk.PastCustomer {
 	r.tooMany("addresses", len(emails), helpdesk.MaxEmails, p)
 	r.tooMany("phone numbers", len(p.Phones), helpdesk.MaxPhones, p)
 	if len([]rune(note)) > helpdesk.MaxNote {
-		r.Problems.Add(fmt.Sprintf("a note on a customer is cut after %d characters", helpdesk.MaxNote), called(p))
+		r.Problems.Add(fmt.Sprintf("a note about a customer was cut after %d characters", helpdesk.MaxNote), called(p))
 	}
-	return helpdesk.PastCustomer{Name: p.Name, Emails: emails, Company: p.Company, Phones: p.Phones, Websites: p.Websites, Note: note}
+	return helpdesk.ImportedCustomer{
+		Name: p.Name, Emails: emails, Phones: p.Phones, Websites: p.Websites, Note: note,
+		Company: helpdesk.ImportedCompany{Name: p.Company, Domains: p.Organization.Domains, Note: p.Organization.Note, ExternalID: p.Organization.ExternalID},
+	}
 }
 
 func (r *run) tooMany(what string, n, limit int, p foreign.Person) {
 	if n > limit {
-		r.Problems.Add(fmt.Sprintf("a customer has more %s than the %d that are taken", what, limit), called(p))
+		r.Problems.Add(fmt.Sprintf("a customer has more %s than the limit of %d", what, limit), called(p))
 	}
 }
 
-// address is who a person is as a customer. Who has no address gets one that no mail reaches (RFC 6761 section 6.4).
+// address returns a person's address as a customer. People without one get an undeliverable address (RFC 6761 section 6.4).
 func (r *run) address(p foreign.Person) mailaddr.Address {
 	a := mailaddr.Address{Name: p.Name, Email: strings.TrimSpace(p.Email())}
 	if mailaddr.Valid(a.Email) {
@@ -185,9 +258,9 @@ func (r *run) address(p foreign.Person) mailaddr.Address {
 	if id == "" {
 		return mailaddr.Address{Name: p.Name, Email: ledger.UnknownSender}
 	}
-	if !r.told[id] { // once, however many messages somebody wrote
+	if !r.told[id] { // once per person, however many messages they wrote
 		r.told[id] = true
-		r.Problems.Add("a customer has no address: answers cannot be sent", called(p))
+		r.Problems.Add("a customer has no address: you cannot reply to them", called(p))
 	}
 	a.Email = "user-" + id[:min(len(id), 50)] + "@" + r.source.Format().Name + ".invalid"
 	return a
@@ -226,17 +299,25 @@ func (r *run) takeReplies(ctx context.Context) error {
 			if slices.Contains(helpdesk.ReplyPlaceholders(), name) {
 				return "{{" + name + "}}"
 			}
-			r.Problems.Add("a saved reply has a placeholder that there is none for here: it stands as ["+name+"]", reply.Place)
+			r.Problems.Add("a saved reply has a placeholder that does not exist here: it is shown as ["+name+"]", reply.Place)
 			return "[" + name + "]"
 		})
 		name := strings.TrimSpace(reply.Name)
 		if runes := []rune(name); len(runes) > 100 {
 			name = string(runes[:100])
 		}
-		created, err := r.moveIn.Replies(ctx, r.cfg.AccountID, []helpdesk.SavedReplyInput{{Name: name, Body: text}})
+		actions, err := r.actions(ctx, reply)
+		if err != nil {
+			return err
+		}
+		if text == "" && len(actions) == 0 { // its members and teams are not here
+			r.Problems.Add("a saved reply was skipped: nothing of what it does is here", reply.Place)
+			return nil
+		}
+		created, err := r.moveIn.Replies(ctx, r.cfg.AccountID, []helpdesk.SavedReplyInput{{Name: name, Body: text, Actions: storage.Some(actions)}})
 		switch {
 		case fault.Is(err, fault.Invalid):
-			r.Problems.Add("a saved reply is left out: "+err.Error(), reply.Place)
+			r.Problems.Add("a saved reply was skipped: "+err.Error(), reply.Place)
 			return nil
 		case err != nil:
 			return err
@@ -249,11 +330,77 @@ func (r *run) takeReplies(ctx context.Context) error {
 	})
 }
 
+// actions returns what a saved reply does besides, as the actions of a macro. Members and teams that are not here are left out.
+func (r *run) actions(ctx context.Context, reply foreign.Reply) ([]rules.Action, error) {
+	var all []rules.Action
+	add := func(kind rules.ActionType, values ...string) {
+		if len(values) > 0 && values[0] != "" {
+			all = append(all, rules.Action{Type: kind, Values: values})
+		}
+	}
+	d := reply.Does
+	if d.Sets {
+		add(rules.SetStatus, string(statuses[d.State]))
+	}
+	add(rules.SetPriority, d.Priority)
+	for _, tags := range []struct {
+		kind  rules.ActionType
+		names []string
+	}{{rules.AddTags, d.AddTags}, {rules.RemoveTags, d.RemoveTags}} {
+		ids, err := r.moveIn.Tags(ctx, r.cfg.AccountID, tags.names)
+		if err != nil {
+			return nil, err
+		}
+		add(tags.kind, idTexts(ids)...)
+	}
+	if d.Unassigns {
+		all = append(all, rules.Action{Type: rules.Unassign})
+	}
+	for _, to := range []struct {
+		kind rules.ActionType
+		id   int64
+		here bool // or not asked for
+	}{
+		{rules.AssignTeam, r.people.Team(d.Team), d.Team == ""},
+		{rules.AssignUser, r.people.Member(d.Assignee.Email()), d.Assignee.Email() == ""},
+	} {
+		if to.id != 0 {
+			add(to.kind, idTexts([]int64{to.id})...)
+		} else if !to.here {
+			r.Problems.Add("an action of a saved reply is left out: its member or team is not here", reply.Place)
+		}
+	}
+	for _, v := range d.Values {
+		f, err := r.field(ctx, v.Of)
+		if err != nil {
+			return nil, err
+		}
+		if f.ID > 0 && f.Check(v.Texts) == "" { // a dry run makes none
+			all = append(all, rules.Action{Type: rules.SetField, Field: f.Key, Values: v.Texts})
+		}
+	}
+	add(rules.AddNote, d.Note)
+	return all, nil
+}
+
+func idTexts(ids []int64) []string {
+	var texts []string
+	for _, id := range ids {
+		texts = append(texts, strconv.FormatInt(id, 10))
+	}
+	return texts
+}
+
 var unknownPlaceholder = regexp.MustCompile(`\{\{[^{}]*\}\}`)
 
 func (r *run) takeConversations(ctx context.Context) error {
 	err := r.source.Conversations(ctx, func(c foreign.Conversation) error {
+		fields, err := r.values(ctx, c.Values, &c.Extra)
+		if err != nil {
+			return err
+		}
 		past := r.conversation(c)
+		past.Fields = fields
 		size := 0
 		for _, m := range past.Messages {
 			size += len(m.HTML) + len(m.Text)
@@ -295,7 +442,7 @@ func (r *run) fileConversations(ctx context.Context) error {
 	return nil
 }
 
-// outcome is what became of a conversation. Of one that the source has several times the greatest counts.
+// outcome is the result for a conversation. If it occurs several times in the source, the greatest counts.
 type outcome int
 
 const (
@@ -306,7 +453,7 @@ const (
 	created
 )
 
-func outcomeOf(r helpdesk.PastResult) outcome {
+func outcomeOf(r helpdesk.ImportResult) outcome {
 	switch {
 	case r.Erased:
 		return erased
@@ -334,16 +481,16 @@ func (r *run) count(key string, now outcome) {
 	r.became[key] = now
 }
 
-// conversation is what a conversation becomes.
-func (r *run) conversation(c foreign.Conversation) helpdesk.PastConversation {
-	past := helpdesk.PastConversation{
+// conversation converts a conversation.
+func (r *run) conversation(c foreign.Conversation) helpdesk.ImportedConversation {
+	past := helpdesk.ImportedConversation{
 		Key: c.ID, Subject: c.Subject, Status: statuses[c.State], Priority: helpdesk.Priority(c.Priority), Spam: c.Spam,
 		Customer: r.address(c.Customer), UserID: r.people.Member(c.Assignee.Email()), TeamID: r.people.Team(c.Team), Tags: c.Tags,
 		CreatedAt: c.Created, UpdatedAt: c.Updated,
 	}
 	extra := slices.Clone(c.Extra)
 	if past.UserID == 0 && c.Assignee.Name+c.Assignee.Email() != "" {
-		r.Unassigned.Add("assignee "+called(c.Assignee)+" is no member", c.Place)
+		r.Unassigned.Add("assignee "+called(c.Assignee)+" is not a member", c.Place)
 		extra = append([]foreign.Field{{Name: "assignee", Value: called(c.Assignee)}}, extra...)
 	}
 	if past.TeamID == 0 && c.Team != "" {
@@ -363,8 +510,8 @@ func (r *run) conversation(c foreign.Conversation) helpdesk.PastConversation {
 
 var statuses = map[foreign.State]helpdesk.Status{foreign.Open: helpdesk.StatusPosted, foreign.Pending: helpdesk.StatusPending, foreign.Closed: helpdesk.StatusClosed}
 
-// copies has those who get copies take part: they stand in the first message.
-func (r *run) copies(c foreign.Conversation, past *helpdesk.PastConversation, extra *[]foreign.Field) {
+// copies adds the recipients of copies to the first message, which makes them participants.
+func (r *run) copies(c foreign.Conversation, past *helpdesk.ImportedConversation, extra *[]foreign.Field) {
 	for _, p := range c.Cc {
 		email := strings.TrimSpace(p.Email())
 		if !mailaddr.Valid(email) || len(past.Messages) == 0 || past.Messages[0].Type == helpdesk.TypeNote {
@@ -378,9 +525,9 @@ func (r *run) copies(c foreign.Conversation, past *helpdesk.PastConversation, ex
 	}
 }
 
-// message is what a message becomes. What of it has no place is added to extra.
-func (r *run) message(c foreign.Conversation, m foreign.Message, extra *[]foreign.Field) helpdesk.PastMessage {
-	past := helpdesk.PastMessage{
+// message converts a message and adds the fields without a counterpart to extra.
+func (r *run) message(c foreign.Conversation, m foreign.Message, extra *[]foreign.Field) helpdesk.ImportedMessage {
+	past := helpdesk.ImportedMessage{
 		Key: m.ID, HTML: m.HTML, Text: m.Text, MessageID: m.MessageID, At: m.At, Author: mailaddr.Address{Name: m.Author.Name, Email: m.Author.Email()},
 		To: addresses(m.To), Cc: addresses(m.Cc), Bcc: addresses(m.Bcc),
 	}
@@ -394,10 +541,10 @@ func (r *run) message(c foreign.Conversation, m foreign.Message, extra *[]foreig
 	}
 	for _, f := range m.Files {
 		if f.Path == "" {
-			*extra = append(*extra, foreign.Field{Name: "file that is missing", Value: cmp.Or(f.Name, f.ID)})
+			*extra = append(*extra, foreign.Field{Name: "missing file", Value: cmp.Or(f.Name, f.ID)})
 			continue
 		}
-		past.Files = append(past.Files, helpdesk.PastFile{
+		past.Files = append(past.Files, helpdesk.ImportedFile{
 			Filename: f.Name, ContentType: f.Type, ContentID: f.ContentID, Inline: f.Inline,
 			Open: func() (io.ReadCloser, error) { return r.source.Open(f) },
 		})
@@ -413,25 +560,25 @@ func addresses(emails []string) []mailaddr.Address {
 	return all
 }
 
-// How much of the fields without a place a note shows. All of them are in its file then.
+// Limits for the fields without a counterpart that a note shows. The note's file then has all of them.
 const (
 	shownValue = 500
 	shownNote  = 8 << 10
 )
 
-// note tells where a conversation comes from, and what of it has no place. It stands right behind the first message.
-func (r *run) note(c foreign.Conversation, past helpdesk.PastConversation, extra []foreign.Field) helpdesk.PastMessage {
+// note says where a conversation comes from and lists its fields without a counterpart. It follows the first message.
+func (r *run) note(c foreign.Conversation, past helpdesk.ImportedConversation, extra []foreign.Field) helpdesk.ImportedMessage {
 	format := r.source.Format()
 	text := fmt.Sprintf("From %s, %s %s", format.Title, format.What, cmp.Or(c.Number, c.ID))
 	list := lines(extra, shownValue)
-	note := helpdesk.PastMessage{Key: "note", Type: helpdesk.TypeNote, Author: mailaddr.Address{Name: format.Title}, At: c.Created}
+	note := helpdesk.ImportedMessage{Key: "note", Type: helpdesk.TypeNote, Author: mailaddr.Address{Name: format.Title}, At: c.Created}
 	if len(past.Messages) > 0 {
 		note.At = past.Messages[0].At
 	}
 	if len(list) > shownNote || slices.ContainsFunc(extra, func(f foreign.Field) bool { return len(f.Value) > shownValue }) {
 		list = list[:min(len(list), shownNote)]
-		whole, _ := json.MarshalIndent(extra, "", "  ") // texts always encode
-		note.Files = []helpdesk.PastFile{{Filename: "fields.json", ContentType: "application/json", Open: func() (io.ReadCloser, error) {
+		whole, _ := json.MarshalIndent(extra, "", "  ") // text always encodes
+		note.Files = []helpdesk.ImportedFile{{Filename: "fields.json", ContentType: "application/json", Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(whole)), nil
 		}}}
 	}
@@ -442,7 +589,7 @@ func (r *run) note(c foreign.Conversation, past helpdesk.PastConversation, extra
 	return note
 }
 
-// lines has a line for each field, with at most n bytes of its value.
+// lines returns one line per field, with at most n bytes of its value.
 func lines(fields []foreign.Field, n int) string {
 	var b strings.Builder
 	for _, f := range fields {

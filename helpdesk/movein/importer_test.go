@@ -24,6 +24,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/movein/freescout"
 	"github.com/helpwright/helpwright/helpdesk/movein/helpscout"
 	"github.com/helpwright/helpwright/helpdesk/movein/zendesk"
+	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
@@ -63,8 +64,8 @@ func newBundle(t *testing.T) *bundle {
 	b.owner = owner.ID
 	b.account = must(operator.CreateAccount(t.Context(), identity.AccountInput{Name: "Acme"}, owner.ID))(t).ID
 	b.desk = must(b.svc.Desk(t.Context(), b.svc.As(owner.ID), b.account))(t)
-	b.mailbox = must(b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}))(t)
-	must(b.desk.CreateTeam(t.Context(), helpdesk.TeamInput{Name: "support"}))(t)
+	b.mailbox = must(b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}))(t)
+	must(b.desk.Teams().Create(t.Context(), helpdesk.TeamInput{Name: "support"}))(t)
 	return b
 }
 
@@ -91,7 +92,7 @@ func counts(t foreign.Tally) (all []string) {
 
 func (b *bundle) conversations() []helpdesk.Conversation {
 	b.Helper()
-	page := must(b.desk.Conversations(b.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
+	page := must(b.desk.Conversations().List(b.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
 	slices.SortFunc(page.Items, func(x, y helpdesk.Conversation) int { return int(x.Number - y.Number) })
 	return page.Items
 }
@@ -111,7 +112,7 @@ func (b *bundle) find(subject string) helpdesk.Conversation {
 // said returns the content of a conversation, a line for each interaction.
 func (b *bundle) said(c helpdesk.Conversation) (lines []string) {
 	b.Helper()
-	page := must(b.desk.Interactions(b.Context(), c.ID, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
+	page := must(b.desk.Interactions().List(b.Context(), c.ID, storage.PageRequest{Limit: storage.MaxLimit}))(b.T)
 	slices.SortStableFunc(page.Items, func(x, y helpdesk.Interaction) int { return int(x.SortKey() - y.SortKey()) })
 	for _, i := range page.Items {
 		who := i.CustomerEmail
@@ -122,7 +123,7 @@ func (b *bundle) said(c helpdesk.Conversation) (lines []string) {
 			}
 		}
 		files := ""
-		for _, a := range must(b.desk.Attachments(b.Context(), c.ID, i.ID))(b.T) {
+		for _, a := range must(b.desk.Attachments().List(b.Context(), c.ID, i.ID))(b.T) {
 			files += fmt.Sprintf(" [%s %d]", a.Filename, a.Size)
 		}
 		text := strings.Join(strings.Fields(mailhtml.Text(i.Body)), " ")
@@ -146,22 +147,29 @@ func TestZendesk(t *testing.T) {
 	}
 	source := openZendesk(t, folder)
 	done := b.take(source, false)
-	want := "5+0 customers, 7+0 conversations, 0 known, 0 deleted, 19 messages, 2 files, 1+0 replies"
+	want := "5+0 customers, 7+0 conversations, 0 known, 0 deleted, 19 messages, 2 files, 2+0 replies"
 	if diff := cmp.Diff([]string{want, want}, []string{totals(dry), totals(done)}); diff != "" {
 		t.Error(diff)
 	}
 	door := b.find("Die Tür klemmt – dringend")
 	if diff := cmp.Diff([]string{
 		"03-04 08:00 customer ada@example.com: Seit gestern geht die Tür nicht mehr auf. [door.png 70] [log.txt 13]",
-		"03-04 08:00 note Zendesk: From Zendesk, ticket 35436 brand_id: 360002 followers: Gus Gone organization_id: 509974 recipient: support@example.org satisfaction_rating: good Great support! type: incident Order number: 745 Colours: [\"red\",\"blue\"] file that is missing: lost.pdf",
+		"03-04 08:00 note Zendesk: From Zendesk, ticket 35436 brand_id: 360002 followers: Gus Gone organization_id: 509974 recipient: support@example.org satisfaction_rating: good Great support! type: incident missing file: lost.pdf",
 		"03-04 09:00 note Gus Gone: Kennt das jemand?",
 		fmt.Sprintf("03-04 10:00 user %d: Bitte kräftig ziehen.", b.owner),
 		"03-05 09:30 customer maria@example.net: A mí me pasa lo mismo.",
 	}, b.said(door)); diff != "" {
 		t.Error(diff)
 	}
+	set, traits := must(b.desk.Conversations().Fields(t.Context(), []int64{door.ID}))(t), must(b.desk.Customers().Fields(t.Context(), []int64{door.CustomerID}))(t)
+	if diff := cmp.Diff([]helpdesk.FieldTexts{{"order_number": {"745"}, "colours": {"red", "blue"}}, {"plan": {"gold"}}}, []helpdesk.FieldTexts{set.Values[door.ID], traits.Values[door.CustomerID]}); diff != "" {
+		t.Error(diff)
+	}
+	if plan := traits.Fields[0]; plan.Type != helpdesk.FieldSelect || len(plan.Options) != 2 || plan.Label != "Plan" {
+		t.Errorf("the field of customers is %+v", plan)
+	}
 	var tags []string
-	for _, tag := range must(b.desk.Marks(t.Context(), []int64{door.ID}))(t)[door.ID].Tags {
+	for _, tag := range must(b.desk.Conversations().Marks(t.Context(), []int64{door.ID}))(t)[door.ID].Tags {
 		tags = append(tags, tag.Name)
 	}
 	got := []any{door.Status, door.Priority, door.UserID, door.TeamID != 0, door.CustomerEmail, door.CreatedAt.Format(time.DateTime), door.UpdatedAt.Format(time.DateTime), tags, door.Preview}
@@ -181,15 +189,21 @@ func TestZendesk(t *testing.T) {
 	}, all); diff != "" {
 		t.Error(diff)
 	}
-	customer := must(b.desk.Customer(t.Context(), door.CustomerID))(t)
-	if diff := cmp.Diff([]string{"Ada Lovelace", "Acme GmbH", "+44 20 7946 0000", "Prefers mail.\n\nFrom Zendesk:\nlocale: de\ntags: [\"vip\"]\ntime_zone: Europe/Berlin\nuser_fields: {\"plan\":\"gold\"}\n" +
-		"organization details: Invoices go to the owner.\norganization domain_names: [\"example.com\"]\norganization external_id: K-17\norganization organization_fields: {\"tier\":\"1\"}\norganization tags: [\"gold\"]"},
+	customer := must(b.desk.Customers().Get(t.Context(), door.CustomerID))(t)
+	if diff := cmp.Diff([]string{"Ada Lovelace", "Acme GmbH", "+44 20 7946 0000", "Prefers mail.\n\nFrom Zendesk:\nlocale: de\ntags: [\"vip\"]\ntime_zone: Europe/Berlin"},
 		[]string{customer.Name(), customer.Company, customer.Phones[0].Phone, customer.Note}); diff != "" {
+		t.Error(diff)
+	}
+	company := must(b.desk.Companies().Get(t.Context(), customer.CompanyID))(t)
+	if diff := cmp.Diff(helpdesk.Company{
+		ID: company.ID, Name: "Acme GmbH", Key: "acme gmbh", Domains: []string{"example.com"}, ExternalID: "K-17", CreatedAt: company.CreatedAt, UpdatedAt: company.UpdatedAt,
+		Note: "Invoices go to the owner.\n\nFrom Zendesk:\norganization_fields: {\"tier\":\"1\"}\ntags: [\"gold\"]",
+	}, company); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{
 		"a file of a comment is not in the folder attachments (1, first: tickets.json line 1)",
-		"a macro is left out: it writes no comment (1, first: macros.json line 24)",
+		"a macro is left out: it writes no comment, and does nothing that there is here (1, first: macros.json line 43)",
 		"a record is left out: it is no valid JSON (1, first: tickets.json line 10)",
 		"a record is left out: the file ends within it (1, first: tickets.json line 8)",
 		"a ticket has no comments in the files: its description is all that is taken (1, first: tickets.json line 6)",
@@ -200,24 +214,34 @@ func TestZendesk(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{
 		{"ticket.future_field (1, first: tickets.json line 6)"},
-		{"assignee Gus Gone <gus@acme.example> is no member (1, first: tickets.json line 2)", "there is no team Orders (1, first: tickets.json line 2)"},
-		{"are members (1, first: Olga Owner <owner@example.org>)", "are no members: what they wrote is shown with their names (1, first: Gus Gone <gus@acme.example>)"},
+		{"assignee Gus Gone <gus@acme.example> is not a member (1, first: tickets.json line 2)", "there is no team Orders (1, first: tickets.json line 2)"},
+		{"are members (1, first: Olga Owner <owner@example.org>)", "are not members here: their messages are shown with their names (1, first: Gus Gone <gus@acme.example>)"},
 		{"closed becomes closed (1, first: tickets.json line 4)", "hold becomes pending (1, first: tickets.json line 3)", "new becomes open (1, first: tickets.json line 7)",
 			"open becomes open (1, first: tickets.json line 2)", "pending becomes pending (1, first: tickets.json line 6)", "solved becomes closed (2, first: tickets.json line 1)"},
 	}, [][]string{counts(source.Report().Unknown), counts(done.Unassigned), counts(done.Agents), counts(source.Report().Statuses)}); diff != "" {
 		t.Error(diff)
 	}
-	replies := must(b.desk.SavedReplies(t.Context(), "", storage.PageRequest{}))(t).Items
-	if len(replies) != 1 || replies[0].Body != "<p>Hello {{customer.first_name}}, about #{{conversation.number}}: [dc.thanks]</p>" {
+	replies := must(b.desk.SavedReplies().List(t.Context(), "", storage.PageRequest{}))(t).Items
+	if len(replies) != 2 || replies[0].Body != "<p>Hello {{customer.first_name}}, about #{{conversation.number}}: [dc.thanks]</p>" {
 		t.Errorf("the saved replies are %+v", replies)
 	}
+	tagIDs := map[string]string{}
+	for _, tag := range must(b.desk.Tags().List(t.Context(), storage.PageRequest{}))(t).Items {
+		tagIDs[tag.Name] = fmt.Sprint(tag.ID)
+	}
+	if diff := cmp.Diff([][]rules.Action{
+		{{Type: rules.SetStatus, Values: []string{"closed"}}, {Type: rules.AddTags, Values: []string{tagIDs["gold"], tagIDs["thanked"]}}},
+		{{Type: rules.SetStatus, Values: []string{"posted"}}},
+	}, [][]rules.Action{replies[0].Actions, replies[1].Actions}); diff != "" {
+		t.Error(diff)
+	}
 	// Images are served from here, and scripts are removed.
-	first := must(b.desk.Interactions(t.Context(), door.ID, storage.PageRequest{Limit: 5}))(t).Items
+	first := must(b.desk.Interactions().List(t.Context(), door.ID, storage.PageRequest{Limit: 5}))(t).Items
 	body := first[slices.IndexFunc(first, func(i helpdesk.Interaction) bool { return i.IsStarter })].Body
 	if !strings.Contains(body, `cid:498483@zendesk`) || strings.Contains(body, "alert") {
 		t.Errorf("the body is %s", body)
 	}
-	if again := totals(b.take(openZendesk(t, folder), false)); again != "0+0 customers, 0+0 conversations, 7 known, 0 deleted, 0 messages, 0 files, 0+1 replies" {
+	if again := totals(b.take(openZendesk(t, folder), false)); again != "0+0 customers, 0+0 conversations, 7 known, 0 deleted, 0 messages, 0 files, 0+2 replies" {
 		t.Errorf("again: %s", again)
 	}
 }
@@ -274,12 +298,12 @@ func TestLaterExport(t *testing.T) {
 	if diff := cmp.Diff(want, b.said(c)); diff != "" || c.Status != helpdesk.StatusPending || c.Preview != "Still?" || c.AwaitingSince.Format(time.DateOnly) != "2024-01-03" {
 		t.Errorf("%+v\n%s", c, diff)
 	}
-	must(b.desk.UpdateConversation(t.Context(), c.ID, helpdesk.ConversationUpdate{Subject: "Door", Status: storage.Some(helpdesk.StatusClosed)}))(t)
+	must(b.desk.Conversations().Update(t.Context(), c.ID, helpdesk.ConversationUpdate{Subject: storage.Some("Door"), Status: storage.Some(helpdesk.StatusClosed)}))(t)
 	b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-05T00:00:00Z"`, asked, said, asks)), false)
 	if c := b.find("Door"); c.Status != helpdesk.StatusClosed {
 		t.Errorf("what was closed here is %s", c.Status)
 	}
-	if err := b.desk.DeleteConversation(t.Context(), c.ID); err != nil {
+	if err := b.desk.Conversations().Delete(t.Context(), c.ID); err != nil {
 		t.Fatal(err)
 	}
 	done = b.take(openZendesk(t, export(`"status":"open","updated_at":"2024-01-06T00:00:00Z"`, asked, said, asks, strings.Replace(asks, "72", "74", 1))), false)
@@ -307,16 +331,16 @@ func TestMailAfterwards(t *testing.T) {
 	if row.ConversationID != c.ID {
 		t.Errorf("the mail is in conversation %d, not %d", row.ConversationID, c.ID)
 	}
-	found := must(b.desk.Conversations(t.Context(), helpdesk.ConversationQuery{Query: "stuck"}, storage.PageRequest{}))(t)
+	found := must(b.desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{Query: "stuck"}, storage.PageRequest{}))(t)
 	if len(found.Items) != 1 {
 		t.Errorf("%d conversations are found by a word of the export", len(found.Items))
 	}
-	page := must(b.desk.Interactions(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t)
+	page := must(b.desk.Interactions().List(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t)
 	var ids []int64
 	for _, i := range page.Items {
 		ids = append(ids, i.ID)
 	}
-	if sent := must(b.desk.Deliveries(t.Context(), ids))(t); len(sent) != 0 {
+	if sent := must(b.desk.Interactions().Deliveries(t.Context(), ids))(t); len(sent) != 0 {
 		t.Errorf("%d deliveries", len(sent))
 	}
 	events := must(b.store.Events(t.Context(), b.account, 0, 1000))(t)
@@ -348,7 +372,7 @@ func TestHelpScout(t *testing.T) {
 	order, spam, hello := b.find("Où est ma commande ?"), b.find("Cheap watches"), b.find("مرحبا")
 	if diff := cmp.Diff([]string{
 		"03-15 22:46 customer bear@acme.example: Bonjour où est-elle ? [order.png 70]",
-		"03-15 22:46 note Help Scout: From Help Scout, conversation 12 Account Type: Administrator mailbox: Orders closedByUser: {\"id\":99,\"type\":\"user\",\"first\":\"Olga\",\"last\":\"Owner\",\"photoUrl\":\"\",\"email\":\"owner@example.org\"} file that is missing: gone.pdf",
+		"03-15 22:46 note Help Scout: From Help Scout, conversation 12 mailbox: Orders closedByUser: {\"id\":99,\"type\":\"user\",\"first\":\"Olga\",\"last\":\"Owner\",\"photoUrl\":\"\",\"email\":\"owner@example.org\"} missing file: gone.pdf",
 		"03-16 09:00 note Gus Gone: Encore lui.",
 		fmt.Sprintf("03-16 14:07 user %d: Elle arrive demain.", b.owner),
 	}, b.said(order)); diff != "" {
@@ -358,8 +382,8 @@ func TestHelpScout(t *testing.T) {
 	if diff := cmp.Diff([]any{helpdesk.StatusClosed, b.owner, true, "user-29419@helpscout.invalid", helpdesk.StatusPosted, true, true}, got); diff != "" {
 		t.Error(diff)
 	}
-	customer := must(b.desk.Customer(t.Context(), order.CustomerID))(t)
-	if diff := cmp.Diff([]any{"Vernon Bear", "Acme, Inc", 2, 1, 1, "Works with us since 2012.\n\nFrom Help Scout:\ntwitter: @me\naim: 54831172\nCar: Tesla\nage: 30-35\ngender: Male\njobTitle: CEO\nlocation: Prague\naddress: {\"city\":\"Prague\",\"lines\":[]}"},
+	customer := must(b.desk.Customers().Get(t.Context(), order.CustomerID))(t)
+	if diff := cmp.Diff([]any{"Vernon Bear", "Acme, Inc", 2, 1, 1, "Works with us since 2012.\n\nFrom Help Scout:\ntwitter: @me\naim: 54831172\nage: 30-35\ngender: Male\njobTitle: CEO\nlocation: Prague\naddress: {\"city\":\"Prague\",\"lines\":[]}"},
 		[]any{customer.Name(), customer.Company, len(customer.Emails), len(customer.Phones), len(customer.Websites), customer.Note}); diff != "" {
 		t.Error(diff)
 	}
@@ -390,14 +414,14 @@ func TestFreeScout(t *testing.T) {
 	c := b.find("Возврат")
 	if diff := cmp.Diff([]string{
 		"03-15 22:46 customer mark@example.org: Помогите [door.png 70]",
-		"03-15 22:46 note FreeScout: From FreeScout, conversation 3 Purchase ID: 23 mailbox: 15 thread 18 rating: 1 thread 18 rating_comment: Спасибо " +
+		"03-15 22:46 note FreeScout: From FreeScout, conversation 3 mailbox: 15 thread 18 rating: 1 thread 18 rating_comment: Спасибо " +
 			"closedByUser: {\"id\":9,\"type\":\"user\",\"firstName\":\"Olga\",\"lastName\":\"Owner\",\"photoUrl\":\"\",\"email\":\"owner@example.org\"} timelogs: [{\"id\":498,\"userId\":9,\"timeSpent\":219}]",
 		"03-16 10:00 note Eve Elsewhere: внутри",
 		fmt.Sprintf("03-16 14:07 user %d: Да.", b.owner),
 	}, b.said(c)); diff != "" {
 		t.Error(diff)
 	}
-	first := must(b.desk.Interactions(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t).Items
+	first := must(b.desk.Interactions().List(t.Context(), c.ID, storage.PageRequest{Limit: 10}))(t).Items
 	if body := first[slices.IndexFunc(first, func(i helpdesk.Interaction) bool { return i.IsStarter })].Body; !strings.Contains(body, "cid:71@freescout") {
 		t.Errorf("the body is %s", body)
 	}
@@ -417,14 +441,14 @@ func TestErasedCustomersStayErased(t *testing.T) {
 	first := newBundle(t).take(source(), true)
 	other := newBundle(t)
 	other.take(source(), false)
-	customers := must(other.desk.Customers(t.Context(), helpdesk.CustomerQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t).Items
+	customers := must(other.desk.Customers().List(t.Context(), helpdesk.CustomerQuery{}, storage.PageRequest{Limit: storage.MaxLimit}))(t).Items
 	at := slices.IndexFunc(customers, func(c helpdesk.Customer) bool {
-		return must(other.desk.CustomerStats(t.Context(), c.ID))(t).Total > 0
+		return must(other.desk.Customers().Stats(t.Context(), c.ID))(t).Total > 0
 	})
 	email := customers[at].Emails[0].Email
-	conversations := int(must(other.desk.CustomerStats(t.Context(), customers[at].ID))(t).Total)
-	erased := must(b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
-	if err := b.desk.EraseCustomer(t.Context(), erased.ID); err != nil {
+	conversations := int(must(other.desk.Customers().Stats(t.Context(), customers[at].ID))(t).Total)
+	erased := must(b.desk.Customers().Create(t.Context(), helpdesk.CustomerInput{FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: email}})}))(t)
+	if err := b.desk.Customers().Erase(t.Context(), erased.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, dryRun := range []bool{true, false} {
@@ -433,7 +457,7 @@ func TestErasedCustomersStayErased(t *testing.T) {
 			t.Errorf("dry run %v: %d conversations and %d customers erased, %s", dryRun, r.Erased, r.ErasedCustomers, totals(r))
 		}
 	}
-	if found := must(b.desk.Customers(t.Context(), helpdesk.CustomerQuery{Email: email}, storage.PageRequest{}))(t).Items; len(found) != 0 {
+	if found := must(b.desk.Customers().List(t.Context(), helpdesk.CustomerQuery{Email: email}, storage.PageRequest{}))(t).Items; len(found) != 0 {
 		t.Errorf("%s came back", email)
 	}
 }
@@ -442,23 +466,23 @@ func TestErasedCustomersStayErased(t *testing.T) {
 func TestInlineFilesMoveIn(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
-	file := func(name, kind, id, content string) helpdesk.PastFile {
-		return helpdesk.PastFile{Filename: name, ContentType: kind, ContentID: id, Inline: true, Open: func() (io.ReadCloser, error) {
+	file := func(name, kind, id, content string) helpdesk.ImportedFile {
+		return helpdesk.ImportedFile{Filename: name, ContentType: kind, ContentID: id, Inline: true, Open: func() (io.ReadCloser, error) {
 			return io.NopCloser(strings.NewReader(content)), nil
 		}}
 	}
-	result := must(b.svc.MoveIn().File(t.Context(), b.account, b.mailbox.ID, "zendesk", []helpdesk.PastConversation{{
-		Key: "1", Subject: "Door", Customer: mailaddr.Address{Email: "ada@example.com"}, Messages: []helpdesk.PastMessage{{
+	result := must(b.svc.MoveIn().File(t.Context(), b.account, b.mailbox.ID, "zendesk", []helpdesk.ImportedConversation{{
+		Key: "1", Subject: "Door", Customer: mailaddr.Address{Email: "ada@example.com"}, Messages: []helpdesk.ImportedMessage{{
 			Key: "1", Type: helpdesk.TypeCustomer, HTML: `<p>See <img src="cid:1@zendesk"> <img src="plan.png"> <img src="cid:4@zendesk"></p>`,
-			Files: []helpdesk.PastFile{
+			Files: []helpdesk.ImportedFile{
 				file("door.png", "image/png", "1@zendesk", "x"), file("plan.png", "image/png", "", "x"), file("photo.png", "image/png", "3@zendesk", "x"),
 				file("IMG.jpg", "image/jpeg", "4@zendesk", "\x00\x00\x00\x18ftypheic"), file("empty.png", "image/png", "5@zendesk", ""),
 			},
 		}},
 	}}))(t)
-	i := must(b.desk.Interactions(t.Context(), result[0].ConversationID, storage.PageRequest{}))(t).Items[0]
+	i := must(b.desk.Interactions().List(t.Context(), result[0].ConversationID, storage.PageRequest{}))(t).Items[0]
 	var got []string
-	for _, a := range must(b.desk.Attachments(t.Context(), i.ConversationID, i.ID))(t) {
+	for _, a := range must(b.desk.Attachments().List(t.Context(), i.ConversationID, i.ID))(t) {
 		got = append(got, fmt.Sprintf("%s %s %d %t", a.Filename, a.ContentType, a.Size, a.IsInline))
 	}
 	want := []string{"door.png image/png 1 true", "plan.png image/png 1 true", "photo.png image/png 1 false", "IMG.jpg image/heic 12 false", "empty.png image/png 0 false"}

@@ -14,16 +14,16 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Identity is who has signed in.
+// Identity is the person who signed in.
 type Identity struct {
-	Subject       string // what the provider knows them by, for ever
-	Email         string // "": not told
+	Subject       string // the provider's permanent id for them
+	Email         string // "": unknown
 	EmailVerified bool   // by the provider
-	Name          string // "": not told
+	Name          string // "": unknown
 	SecondFactor  bool   // see Config.SecondFactor
 }
 
-// claims are those that are read, of ID tokens and user info: OpenID Connect Core 1.0, sections 2 and 5.1.
+// claims are the claims used from ID tokens and user info: OpenID Connect Core 1.0, sections 2 and 5.1.
 type claims struct {
 	Email         string  `json:"email"`
 	EmailVerified truth   `json:"email_verified"`
@@ -42,7 +42,7 @@ func (t *truth) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// several is a list of strings; some providers write one alone.
+// several is a list of strings; some providers send a single string.
 type several []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -55,7 +55,7 @@ func (s *several) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(s))
 }
 
-// Finish returns who has signed in, by the secret that Begin returned and the parameters that the browser came back with.
+// Finish returns who signed in, given the secret from Begin and the query parameters that the browser returned with.
 // The error is a fault with code Refused, Denied or Unreachable.
 func (p *Provider) Finish(ctx context.Context, kept []byte, answer url.Values) (Identity, error) {
 	var s secret
@@ -89,14 +89,14 @@ func (p *Provider) Finish(ctx context.Context, kept []byte, answer url.Values) (
 		return Identity{}, refused(err)
 	}
 	if !same(id.Nonce, s.Nonce) {
-		return Identity{}, refused(errors.New("the ID token was made for another sign-in"))
+		return Identity{}, refused(errors.New("the ID token belongs to another sign-in"))
 	}
 	var c claims
 	if err := id.Claims(&c); err != nil {
 		return Identity{}, refused(err)
 	}
 	if c.AZP != "" && c.AZP != p.cfg.ClientID || c.AZP == "" && len(id.Audience) > 1 { // section 3.1.3.7, rules 4 and 5
-		return Identity{}, refused(errors.New("the ID token was made for another client"))
+		return Identity{}, refused(errors.New("the ID token is for another client"))
 	}
 	if c.Email == "" {
 		if err := p.ask(ctx, d, token, id.Subject, &c); err != nil {
@@ -106,43 +106,43 @@ func (p *Provider) Finish(ctx context.Context, kept []byte, answer url.Values) (
 	return Identity{Subject: id.Subject, Email: c.Email, EmailVerified: bool(c.EmailVerified), Name: c.Name, SecondFactor: p.strong(c)}, nil
 }
 
-// code is the authorization code of an answer to this sign-in.
+// code returns the authorization code from the response to this sign-in.
 func (p *Provider) code(d *discovered, s secret, answer url.Values) (string, error) {
 	for _, values := range answer {
 		if len(values) != 1 || len(values[0]) > maxParameter {
-			return "", refused(errors.New("the browser came back with parameters that no provider sends"))
+			return "", refused(errors.New("the browser returned with invalid parameters"))
 		}
 	}
 	if !same(answer.Get("state"), s.State) {
-		return "", refused(errors.New("the browser came back from another sign-in"))
+		return "", refused(errors.New("the browser returned from another sign-in"))
 	}
 	if issuer := answer.Get("iss"); issuer != p.cfg.Issuer && (issuer != "" || d.named) { // RFC 9207 section 2.4
-		return "", refused(errors.New("the answer is another provider's"))
+		return "", refused(errors.New("the response is from another provider"))
 	}
 	if text := answer.Get("error"); text != "" {
 		return "", denied(errors.New("the provider says " + text))
 	}
 	if answer.Get("code") == "" {
-		return "", refused(errors.New("the browser came back without a code"))
+		return "", refused(errors.New("the browser returned without a code"))
 	}
 	return answer.Get("code"), nil
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// exchangeFailed tells a provider that refuses a code from one that does not work.
+// exchangeFailed distinguishes a provider that rejects a code from one that does not work.
 func exchangeFailed(err error) error {
 	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if ok && answer.Response != nil && answer.Response.StatusCode < http.StatusInternalServerError && answer.ErrorCode == "invalid_grant" {
-		return refused(errors.New("the provider does not take the code (invalid_grant)"))
+		return refused(errors.New("the provider rejected the code (invalid_grant)"))
 	}
-	if ok { // its text may have what the provider says about the user
+	if ok { // its text may contain user data
 		return unreachable(errors.New("the token endpoint answered " + answer.Response.Status + " " + answer.ErrorCode))
 	}
 	return unreachable(err)
 }
 
-// ask gets from the user info endpoint what the ID token does not tell.
+// ask gets what the ID token lacks from the user info endpoint.
 func (p *Provider) ask(ctx context.Context, d *discovered, token *oauth2.Token, subject string, c *claims) error {
 	if d.UserInfoEndpoint() == "" {
 		return nil
@@ -155,7 +155,7 @@ func (p *Provider) ask(ctx context.Context, d *discovered, token *oauth2.Token, 
 		return unreachable(err)
 	}
 	if info.Subject != subject { // section 5.3.2
-		return refused(errors.New("the provider tells about somebody else"))
+		return refused(errors.New("the user info is about someone else"))
 	}
 	var more claims
 	if err := info.Claims(&more); err != nil {

@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	maxAnswer    = 1 << 20          // bytes of an answer of the provider
-	timeout      = 15 * time.Second // of one request
+	maxAnswer    = 1 << 20          // bytes of a response from the provider
+	timeout      = 15 * time.Second // per request
 	rediscover   = time.Hour        // how long a discovery document is used
-	maxParameter = 4096             // bytes of a parameter of the browser
+	maxParameter = 4096             // bytes of a query parameter
 )
 
 // When a sign-in counts as one with two factors, see [Config].
@@ -32,28 +32,28 @@ const (
 	Never    = "never"
 	Reported = "amr"
 	Always   = "always"
-	// WithACR begins a rule that names an authentication context, as in "acr=https://refeds.org/profile/mfa".
+	// WithACR is the prefix of a rule with an authentication context, as in "acr=https://refeds.org/profile/mfa".
 	WithACR = "acr="
 )
 
-// Config is what a [Provider] is made of.
+// Config configures a [Provider].
 type Config struct {
-	Issuer       string // https; http at a loopback address only
+	Issuer       string // https, or http for loopback addresses
 	ClientID     string
-	ClientSecret string // "": a public client, by PKCE alone
-	RedirectURL  string // where the browser comes back to; the provider has to know it
+	ClientSecret string // "": a public client that uses only PKCE
+	RedirectURL  string // where the browser returns to; it must be registered with the provider
 
 	// SecondFactor says when a sign-in counts as one with two factors: Never, which "" is too; Reported, if the ID token has
 	// the value mfa in amr (RFC 8176); Always; or WithACR and a value, which the provider is asked for and which acr of the ID
 	// token must be.
 	SecondFactor string
 
-	Scopes []string         // beyond openid; nil: email and profile
-	Client *http.Client     // nil: one that follows no redirects, with a time limit of 15 seconds
+	Scopes []string         // in addition to openid; nil: email and profile
+	Client *http.Client     // nil: no redirects, and a timeout of 15 seconds
 	Now    func() time.Time // nil: time.Now
 }
 
-// Provider is an OpenID Connect provider as one client of it sees it. It is safe for concurrent use.
+// Provider is an OpenID Connect provider, used as one client. It is safe for concurrent use.
 type Provider struct {
 	cfg    Config
 	client *http.Client
@@ -62,16 +62,16 @@ type Provider struct {
 	found *discovered
 }
 
-// discovered is what a discovery document said.
+// discovered is the content of a discovery document.
 type discovered struct {
 	*oidc.Provider
 	at      time.Time
-	methods []string // of authentication at the token endpoint
-	named   bool     // the answer names the issuer
+	methods []string // authentication methods of the token endpoint
+	named   bool     // responses include the issuer
 }
 
-// New makes a provider. It connects to nothing: that is done when somebody signs in, so that a provider that is down keeps
-// no server from starting. The error says everything that is wrong with cfg.
+// New returns a provider. It does not connect until someone signs in, so a provider that is down does not keep
+// a server from starting. The error lists everything that is wrong with cfg.
 func New(cfg Config) (*Provider, error) {
 	var wrong []error
 	if err := CheckIssuer(cfg.Issuer); err != nil {
@@ -105,7 +105,7 @@ func CheckIssuer(issuer string) error {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return errors.New("must be the address of the provider, such as https://id.example.org, without a query")
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return errors.New("must begin with https: what it says decides who is let in")
+		return errors.New("must begin with https, because it decides who may sign in")
 	}
 	return nil
 }
@@ -121,12 +121,12 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// bounded is a client that reads no more of an answer than it has to.
+// bounded is a client that limits the size of responses.
 func bounded(c *http.Client) *http.Client {
 	if c == nil {
 		c = &http.Client{
 			Timeout: timeout,
-			// A redirect would take the code, or the secret, to somebody else.
+			// A redirect could leak the code or the secret to someone else.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 	}
@@ -141,8 +141,8 @@ func bounded(c *http.Client) *http.Client {
 
 type limited struct{ inner http.RoundTripper }
 
-// errTooLarge is an answer that is larger than any of a provider has to be.
-var errTooLarge = errors.New("the answer is too large")
+// errTooLarge reports a response that is larger than a provider's should ever be.
+var errTooLarge = errors.New("the response is too large")
 
 // RoundTrip implements [http.RoundTripper].
 func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -171,9 +171,9 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 
 // Codes of the faults.
 const (
-	Refused     = "sign_in_refused"      // Unauthenticated: what came back proves nothing
-	Denied      = "sign_in_denied"       // Unauthenticated: the provider let nobody in, mostly because its user did not want to
-	Unreachable = "provider_unreachable" // Unavailable: the provider does not answer, or not with what it should
+	Refused     = "sign_in_refused"      // Unauthenticated: the response could not be verified
+	Denied      = "sign_in_denied"       // Unauthenticated: the provider denied the sign-in, usually because the user cancelled
+	Unreachable = "provider_unreachable" // Unavailable: the provider does not respond, or not correctly
 )
 
 func refused(err error) error {
@@ -188,17 +188,17 @@ func denied(err error) error {
 
 func unreachable(err error) error {
 	return &fault.Error{
-		Kind: fault.Unavailable, Op: "oidc", Code: Unreachable, Message: "The sign-in provider does not work now. Try again later.", Err: err,
+		Kind: fault.Unavailable, Op: "oidc", Code: Unreachable, Message: "The sign-in provider is not available right now. Try again later.", Err: err,
 	}
 }
 
-// Check reads the discovery document anew and says what is wrong with it. The error is a fault with code Unreachable.
+// Check reads the discovery document again and reports what is wrong with it. The error is a fault with code Unreachable.
 func (p *Provider) Check(ctx context.Context) error {
 	_, err := p.discover(ctx)
 	return err
 }
 
-// discovery is the provider as it was found in the last hour. What was found before is used while nothing better is to be had.
+// discovery returns the provider's data, at most an hour old. An older copy is used while the provider cannot be reached.
 func (p *Provider) discovery(ctx context.Context) (*discovered, error) {
 	p.mu.Lock()
 	found := p.found
@@ -228,7 +228,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		return nil, unreachable(err)
 	}
 	if at := of.Endpoint(); at.AuthURL == "" || at.TokenURL == "" {
-		return nil, unreachable(errors.New("its discovery document names no authorization_endpoint or no token_endpoint"))
+		return nil, unreachable(errors.New("its discovery document lacks authorization_endpoint or token_endpoint"))
 	}
 	for _, address := range []string{of.Endpoint().AuthURL, of.Endpoint().TokenURL, more.Keys} {
 		if err := CheckEndpoint(address); err != nil {
@@ -242,16 +242,16 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 	return found, nil
 }
 
-// CheckEndpoint refuses an address of a discovery document that would send secrets in the open.
+// CheckEndpoint rejects an address in a discovery document that would send secrets unencrypted.
 func CheckEndpoint(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
-		return fmt.Errorf("its discovery document names %q, which is no https address", address)
+		return fmt.Errorf("its discovery document names %q, which is not an https address", address)
 	}
 	return nil
 }
 
-// config is the client at the provider. It never tries one way to authenticate after the other: that would show the code twice.
+// config returns the OAuth client. It never tries several ways to authenticate, as that would send the code twice.
 func (p *Provider) config(d *discovered) oauth2.Config {
 	at := d.Endpoint()
 	at.AuthStyle = oauth2.AuthStyleInHeader
@@ -265,14 +265,14 @@ func (p *Provider) config(d *discovered) oauth2.Config {
 	}
 }
 
-// secret is what of a sign-in has to be known when the browser comes back.
+// secret is the state of a sign-in that is needed when the browser returns.
 type secret struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
 
-// Begin returns where to send the browser, and a secret for Finish. The error is a fault with code Unreachable.
+// Begin returns the URL to send the browser to, and a secret for Finish. The error is a fault with code Unreachable.
 func (p *Provider) Begin(ctx context.Context) (address string, kept []byte, err error) {
 	d, err := p.discovery(ctx)
 	if err != nil {

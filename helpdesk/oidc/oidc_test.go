@@ -180,7 +180,7 @@ func TestNew(t *testing.T) {
 		"acr":              {func(c *oidc.Config) { c.SecondFactor = "acr=gold" }, ""},
 		"loopback":         {func(c *oidc.Config) { c.Issuer = "http://[::1]:8080/realm" }, ""},
 		"nothing":          {func(c *oidc.Config) { *c = oidc.Config{} }, "the issuer must be the address of the provider, such as https://id.example.org, without a query\nthe client id is missing\nthe redirect address must be an absolute one"},
-		"no TLS":           {func(c *oidc.Config) { c.Issuer = "http://id.example.org" }, "the issuer must begin with https: what it says decides who is let in"},
+		"no TLS":           {func(c *oidc.Config) { c.Issuer = "http://id.example.org" }, "the issuer must begin with https, because it decides who may sign in"},
 		"a query":          {func(c *oidc.Config) { c.Issuer += "?a" }, "the issuer must be the address of the provider, such as https://id.example.org, without a query"},
 		"an unknown rule":  {func(c *oidc.Config) { c.SecondFactor = "mfa" }, "the rule for the second factor must be never, amr, always, or acr= and a value"},
 		"an empty context": {func(c *oidc.Config) { c.SecondFactor = "acr=" }, "the rule for the second factor must be never, amr, always, or acr= and a value"},

@@ -28,6 +28,8 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 		Cc:        addresses(out.Cc),
 		Subject:   out.Subject,
 		Text:      mailhtml.Text(out.HTML),
+		// RFC 3834: an automatic reply says that it is one, and asks for none.
+		AutoSubmitted: out.Automatic, AutoReplied: out.Automatic,
 	}
 	if out.ReplyTo != "" {
 		m.ReplyTo = []mailaddr.Address{{Name: out.From.Name, Email: out.ReplyTo}}

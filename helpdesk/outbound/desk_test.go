@@ -109,8 +109,8 @@ func newWorld(t testing.TB) *world {
 	account := must[identity.Account](t)(w.svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "A"}, user.ID))
 	w.user, w.account = user.ID, account.ID
 	w.desk = must[*helpdesk.Desk](t)(w.svc.Desk(ctx, w.svc.As(user.ID), account.ID))
-	w.box = must[helpdesk.Mailbox](t)(w.desk.CreateMailbox(ctx, helpdesk.MailboxInput{
-		Name: storage.Some("Support"), Email: storage.Some("support@example.org"), From: storage.Some(":user.name, :mailbox.name"),
+	w.box = must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{
+		Name: storage.Some("Support"), Email: storage.Some("support@example.org"), From: storage.Some("{{agent.name}}, {{mailbox.name}}"),
 	}))
 	return w
 }
@@ -134,23 +134,23 @@ func (w *world) configure(change func(*helpdesk.Config)) {
 func (w *world) answer(in helpdesk.InteractionInput) helpdesk.Interaction {
 	w.t.Helper()
 	in.Type = helpdesk.TypeUser
-	c := must[helpdesk.Conversation](w.t)(w.desk.CreateConversation(context.Background(), helpdesk.ConversationInput{
+	c := must[helpdesk.Conversation](w.t)(w.desk.Conversations().Create(context.Background(), helpdesk.ConversationInput{
 		Channel: "email", To: "Carl Customer <carl@example.com>", Subject: w.subject, Interactions: []helpdesk.InteractionInput{in},
 	}))
-	page := must[storage.Page[helpdesk.Interaction]](w.t)(w.desk.Interactions(context.Background(), c.ID, storage.PageRequest{}))
+	page := must[storage.Page[helpdesk.Interaction]](w.t)(w.desk.Interactions().List(context.Background(), c.ID, storage.PageRequest{}))
 	return page.Items[0]
 }
 
 func (w *world) attach(i helpdesk.Interaction, name, content string, inline bool) helpdesk.Attachment {
 	w.t.Helper()
-	return must[helpdesk.Attachment](w.t)(w.desk.CreateAttachment(context.Background(), i.ConversationID, i.ID, helpdesk.Upload{
+	return must[helpdesk.Attachment](w.t)(w.desk.Attachments().Create(context.Background(), i.ConversationID, i.ID, helpdesk.Upload{
 		Filename: name, IsInline: inline, Content: strings.NewReader(content),
 	}))
 }
 
 func (w *world) deliveries(i helpdesk.Interaction) []sending.Delivery {
 	w.t.Helper()
-	return must[[]sending.Delivery](w.t)(w.desk.Deliveries(context.Background(), []int64{i.ID}))
+	return must[[]sending.Delivery](w.t)(w.desk.Interactions().Deliveries(context.Background(), []int64{i.ID}))
 }
 
 func (w *world) sender(transport outbound.Transport) *outbound.Sender {

@@ -42,8 +42,8 @@ func (w *world) publish(name string) map[string]string {
 		},
 	}))
 	w.desk = must[*helpdesk.Desk](w.t)(w.svc.Desk(ctx, w.svc.As(w.desk.UserID()), w.desk.AccountID()))
-	d := must[sending.Domain](w.t)(w.desk.CreateDomain(ctx, name))
-	d = must[sending.Domain](w.t)(w.desk.VerifyDomain(ctx, d.ID))
+	d := must[sending.Domain](w.t)(w.desk.Domains().Create(ctx, name))
+	d = must[sending.Domain](w.t)(w.desk.Domains().Verify(ctx, d.ID))
 	zone := map[string]string{}
 	for _, r := range d.Records {
 		zone[r.Hostname] = r.Value

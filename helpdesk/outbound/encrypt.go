@@ -76,7 +76,7 @@ type frozen struct {
 // WriteTo composes the message on the first call.
 func (f *frozen) WriteTo(w io.Writer) (int64, error) {
 	if !f.done {
-		if _, err := f.source.WriteTo(writer(f.keep)); err != nil {
+		if _, err := f.source.WriteTo(writer(f.appendBytes)); err != nil {
 			return 0, err
 		}
 		f.done = true
@@ -96,8 +96,8 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// keep returns an Unavailable fault when the disk is full, so that the message waits.
-func (f *frozen) keep(b []byte) (int, error) {
+// appendBytes returns an Unavailable fault when the disk is full, so that the message waits.
+func (f *frozen) appendBytes(b []byte) (int, error) {
 	if f.file == nil && f.memory.Len()+len(b) <= inMemory {
 		return f.memory.Write(b)
 	}

@@ -35,10 +35,10 @@ func (w *world) withPGP() {
 func (w *world) key(email string, content []byte) {
 	w.t.Helper()
 	ctx := context.Background()
-	c := must[helpdesk.Customer](w.t)(w.desk.CreateCustomer(ctx, helpdesk.CustomerInput{
-		FirstName: "X", Emails: storage.Some([]helpdesk.Item{{Value: email}}),
+	c := must[helpdesk.Customer](w.t)(w.desk.Customers().Create(ctx, helpdesk.CustomerInput{
+		FirstName: storage.Some("X"), Emails: storage.Some([]helpdesk.Item{{Value: email}}),
 	}))
-	must[helpdesk.AddressedKey](w.t)(w.desk.CreatePGPKey(ctx, c.ID, helpdesk.PGPKeyInput{
+	must[helpdesk.AddressedKey](w.t)(w.desk.PGPKeys().Create(ctx, c.ID, helpdesk.PGPKeyInput{
 		CustomerEmailID: c.Emails[0].ID, Content: base64.StdEncoding.EncodeToString(content),
 	}))
 }

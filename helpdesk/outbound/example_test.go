@@ -48,8 +48,8 @@ func Example() {
 	user := check(svc.Operator().CreateUser(ctx, identity.UserInput{Email: "ann@example.org"}))
 	account := check(svc.Operator().CreateAccount(ctx, identity.AccountInput{Name: "Example"}, user.ID))
 	desk := check(svc.Desk(ctx, svc.As(user.ID), account.ID))
-	check(desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))
-	check(desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	check(desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}))
+	check(desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "carl@example.com", Subject: "Hello",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "How are you?"}},
 	}))

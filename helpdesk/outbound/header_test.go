@@ -28,7 +28,7 @@ func (w *world) received(raw string) int64 {
 	if err := filer.Handle(ctx, job); err != nil {
 		w.t.Fatal(err)
 	}
-	page := must[storage.Page[helpdesk.Conversation]](w.t)(w.desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))
+	page := must[storage.Page[helpdesk.Conversation]](w.t)(w.desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{}))
 	return page.Items[0].ID
 }
 
@@ -55,7 +55,7 @@ Feedback-ID: 1:2:3:4
 
 Hello
 `)
-	must[helpdesk.Interaction](t)(w.desk.CreateInteraction(context.Background(), conversation, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "To a list's mail"}))
+	must[helpdesk.Interaction](t)(w.desk.Interactions().Create(context.Background(), conversation, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "To a list's mail"}))
 	if err := w.handle(w.sender(transport)); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestReferencesOfALongThread(t *testing.T) {
 	}
 	conversation := w.received("From: ann@example.com\nTo: support@example.org\nSubject: Long\nMessage-ID: <last@example.com>\nIn-Reply-To: " + ids[299] +
 		"\nReferences: " + strings.Join(ids, "\n ") + "\n\nHello\n")
-	must[helpdesk.Interaction](t)(w.desk.CreateInteraction(context.Background(), conversation, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Hi"}))
+	must[helpdesk.Interaction](t)(w.desk.Interactions().Create(context.Background(), conversation, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Hi"}))
 	if err := w.handle(w.sender(transport)); err != nil {
 		t.Fatal(err)
 	}

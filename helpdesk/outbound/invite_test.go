@@ -21,8 +21,8 @@ import (
 func (w *world) invite(name string) (string, storage.ClaimedJob) {
 	w.t.Helper()
 	ctx := context.Background()
-	roles := must[[]identity.Role](w.t)(w.desk.Roles(ctx))
-	_, token, err := w.desk.Invite(ctx, identity.InvitationInput{Email: "lise@example.net", Name: name, RoleIDs: []int64{roles[2].ID}})
+	roles := must[[]identity.Role](w.t)(w.desk.Roles().All(ctx))
+	_, token, err := w.desk.Members().Invite(ctx, identity.InvitationInput{Email: "lise@example.net", Name: name, RoleIDs: []int64{roles[2].ID}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func TestInvitationMail(t *testing.T) {
 	if len(link) <= len(token) {
 		t.Errorf("the mail has the maker's token %q", link)
 	}
-	want := "Hello Lise,\n\nAnn Agent invites you to the help desk of A. To accept, open\n\nhttps://desk.example/invitations/" + link +
-		"\n\nThe link works once, until 9 January 2026 03:04 UTC.\n\nIf you did not expect this mail, ignore it.\n"
+	want := "Hello Lise,\n\nAnn Agent invited you to join the A help desk. To accept, open\n\nhttps://desk.example/invitations/" + link +
+		"\n\nThe link works once and expires on 9 January 2026 03:04 UTC.\n\nIf you were not expecting this email, you can ignore it.\n"
 	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(strings.ReplaceAll(m.Text, "\r\n", "\n"))); diff != "" {
 		t.Error(diff)
 	}

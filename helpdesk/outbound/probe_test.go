@@ -29,11 +29,11 @@ func probing(t *testing.T) (*world, storage.ClaimedJob) {
 	t.Helper()
 	w, ctx := newWorld(t), context.Background()
 	w.configure(func(cfg *helpdesk.Config) { cfg.MailServers = works{} })
-	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(ctx, w.box.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{
+	must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(ctx, w.box.ID, helpdesk.MailboxInput{Inbound: storage.Some(helpdesk.InboundInput{
 		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "u", Password: storage.Some("p"),
 		Encryption: mailserver.TLS, ValidateCertificate: storage.Some(true),
 	})}))
-	must[ledger.ConnectionTest](t)(w.desk.TestMailbox(ctx, w.box.ID))
+	must[ledger.ConnectionTest](t)(w.desk.Mailboxes().Test(ctx, w.box.ID))
 	claimed := must[[]storage.ClaimedJob](t)(w.store.Claim(ctx, map[string]int{helpdesk.JobProbe: 10}, w.clock(), w.clock().Add(time.Minute)))
 	if len(claimed) != 1 {
 		t.Fatalf("%d jobs", len(claimed))
@@ -91,7 +91,7 @@ func TestProbeThatIsNotSent(t *testing.T) {
 			if err := w.mailer(test.transport).Handle(context.Background(), job); (err != nil) != test.again {
 				t.Errorf("the job ends with %v", err)
 			}
-			got := must[ledger.TaggedAddress](t)(w.desk.TaggedAddress(context.Background(), w.box.ID))
+			got := must[ledger.TaggedAddress](t)(w.desk.Mailboxes().TaggedAddress(context.Background(), w.box.ID))
 			if got.State != test.state || !strings.Contains(got.Text, test.text) {
 				t.Errorf("told is %+v", got)
 			}

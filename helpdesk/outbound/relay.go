@@ -147,11 +147,11 @@ func (r *Relay) Ask(ctx context.Context, from string, to []string) ([]Result, er
 	t := transaction{session: s, ctx: ctx, results: make([]Result, len(to))}
 	sender, problem := t.envelopeAddress(from)
 	if problem != nil {
-		t.settle(*problem)
+		t.completeResults(*problem)
 		return t.results, nil
 	}
 	if err := s.client.Mail(sender, nil); err != nil {
-		t.settle(t.outcome(err, "sender"))
+		t.completeResults(t.outcome(err, "sender"))
 		return t.results, nil
 	}
 	for i, address := range to {
@@ -189,7 +189,7 @@ func (r *Relay) send(ctx context.Context, from string, to []string, m *Mail) (re
 	t := transaction{session: s, ctx: ctx, results: make([]Result, len(to))}
 	t.send(from, to, m)
 	release()
-	r.keep(s, t.clean && ctx.Err() == nil)
+	r.releaseSession(s, t.clean && ctx.Err() == nil)
 	if s.wire.silent && !slices.ContainsFunc(t.results, func(r Result) bool { return r.Code != 0 }) {
 		return nil, false, s.failure(ctx, "answer", errSilent) // the message is not sent; nothing else is known
 	}
@@ -260,8 +260,8 @@ func (r *Relay) takeIdle() *session {
 	return s
 }
 
-// keep makes a session idle, or ends it if its state is not clean.
-func (r *Relay) keep(s *session, clean bool) {
+// releaseSession makes a session idle, or ends it if its state is not clean.
+func (r *Relay) releaseSession(s *session, clean bool) {
 	switch {
 	case !clean:
 		s.client.Close()

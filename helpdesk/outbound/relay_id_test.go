@@ -31,7 +31,7 @@ func TestReplacedMessageID(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, w := context.Background(), newWorld(t)
-			must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(ctx, w.box.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))
+			must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(ctx, w.box.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplyPlain)}))
 			relay := (&sink{answer: func(line string) string {
 				if line == "." {
 					return test.answer
@@ -43,7 +43,7 @@ func TestReplacedMessageID(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.received(fmt.Sprintf("From: carl@example.com\nTo: support@example.org\nMessage-ID: <r@example.com>\nIn-Reply-To: <%[1]s>\nReferences: <%[1]s>\nSubject: Re: x\n\nThanks.\n", test.messageID))
-			thread := must[storage.Page[helpdesk.Interaction]](t)(w.desk.Interactions(ctx, sent.ConversationID, storage.PageRequest{})).Items
+			thread := must[storage.Page[helpdesk.Interaction]](t)(w.desk.Interactions().List(ctx, sent.ConversationID, storage.PageRequest{})).Items
 			if joins := len(thread) == 2; joins != test.found {
 				t.Errorf("the reply joins: %v", joins)
 			} else if joins && (thread[1].Threading.Rule != helpdesk.RuleReferences || thread[1].Threading.Matched != test.messageID) {
@@ -83,7 +83,7 @@ Subject: x
 			if bounced := states[0] == sending.Bounced; len(states) != 2 || bounced != test.found || states[1] != sending.Sent {
 				t.Errorf("the deliveries are %q", states)
 			}
-			mails := must[storage.Page[ledger.Mail]](t)(w.desk.InboundMails(ctx, ledger.Filter{MailboxID: w.box.ID}, storage.PageRequest{})).Items
+			mails := must[storage.Page[ledger.Mail]](t)(w.desk.InboundMails().List(ctx, ledger.Filter{MailboxID: w.box.ID}, storage.PageRequest{})).Items
 			if report := mails[0]; report.State != ledger.Filed || (report.ConversationID == sent.ConversationID) != test.found {
 				t.Errorf("the report is %+v", report)
 			}

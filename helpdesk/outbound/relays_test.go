@@ -44,7 +44,7 @@ func TestOwnRelay(t *testing.T) {
 	set := func(s *sink, password string) {
 		t.Helper()
 		own := s.own().Outbound
-		must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
+		must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
 			Type: own.Type, Host: own.Host, Port: own.Port, Username: own.Username, Encryption: own.Encryption, Password: storage.Some(password),
 		})}))
 	}
@@ -68,7 +68,7 @@ func TestOwnRelay(t *testing.T) {
 		{"the server's again", func() {
 			input := helpdesk.MailboxInput{}
 			input.Outbound.SetNull()
-			must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, input))
+			must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(context.Background(), w.box.ID, input))
 		}, sending.Sent, 2, 2, 1},
 	} {
 		step.change()
@@ -89,7 +89,7 @@ func TestBusyOwnRelay(t *testing.T) {
 	t.Parallel()
 	w, s := newWorld(t), (&sink{answer: answers("MAIL", silent)}).start(t)
 	own := s.own().Outbound
-	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
+	must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
 		Type: own.Type, Host: own.Host, Port: own.Port, Encryption: own.Encryption, Auth: sending.OutboundNone,
 	})}))
 	relays := outbound.NewRelays(outbound.RelaysConfig{Relay: outbound.RelayConfig{MaxSending: 1, MaxWait: 10 * time.Millisecond}})
@@ -120,7 +120,7 @@ func TestBusyOwnRelay(t *testing.T) {
 func TestNoOwnRelays(t *testing.T) {
 	t.Parallel()
 	w, server := newWorld(t), &taken{}
-	must[helpdesk.Mailbox](t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
+	must[helpdesk.Mailbox](t)(w.desk.Mailboxes().Update(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(helpdesk.OutboundInput{
 		Type: sending.OutboundSMTP, Host: "smtp.example.org", Port: 465, Encryption: mailserver.TLS, Auth: sending.OutboundNone,
 	})}))
 	i := w.answer(helpdesk.InteractionInput{Body: "Hello."})
@@ -240,7 +240,7 @@ func TestOutboundInput(t *testing.T) {
 		Password: storage.Some("secret"),
 	}
 	set := func(in helpdesk.OutboundInput) (helpdesk.Mailbox, error) {
-		return w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(in)})
+		return w.desk.Mailboxes().Update(context.Background(), w.box.ID, helpdesk.MailboxInput{Outbound: storage.Some(in)})
 	}
 	kept := good
 	kept.Password = storage.Opt[string]{}
@@ -270,7 +270,7 @@ func TestOutboundInput(t *testing.T) {
 	if m, err = set(kept); err != nil || !m.Outbound.HasPassword {
 		t.Errorf("the password is not kept: %v", err)
 	}
-	test, err := w.desk.TestOutbound(context.Background(), w.box.ID)
+	test, err := w.desk.Mailboxes().TestOutbound(context.Background(), w.box.ID)
 	if err == nil {
 		t.Errorf("tested without relays: %+v", test)
 	}

@@ -19,7 +19,7 @@ import (
 // tagging makes the mailbox one that takes tagged addresses.
 func (w *world) tagging() {
 	w.t.Helper()
-	must[helpdesk.Mailbox](w.t)(w.desk.UpdateMailbox(context.Background(), w.box.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))
+	must[helpdesk.Mailbox](w.t)(w.desk.Mailboxes().Update(context.Background(), w.box.ID, helpdesk.MailboxInput{ReplyAddress: storage.Some(helpdesk.ReplySubaddress)}))
 }
 
 // Every recipient gets the same mail from an address of their own, the hidden ones too.

@@ -102,14 +102,14 @@ func TestComposedAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := context.Background()
-	i := must[helpdesk.Interaction](t)(w.desk.CreateInteraction(ctx, first.ConversationID, helpdesk.InteractionInput{
+	i := must[helpdesk.Interaction](t)(w.desk.Interactions().Create(ctx, first.ConversationID, helpdesk.InteractionInput{
 		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "x", Bcc: []string{"hidden@example.net"},
 	}))
 	shown, unused, file := w.attach(i, "shown.png", png, true), w.attach(i, "unused.png", png, true), w.attach(i, "Bericht für Carl.pdf", "%PDF-1.7", false)
 	path := "/api/v1/accounts/1/conversations/1/interactions/2/attachments/"
 	body := `<p>Grüße,<br><img src="https://desk.example` + path + decimal(shown.ID) + `/content" alt="logo"> and <img src="https://desk.example` + path +
 		`999/content" alt="old"></p><p><a href="https://example.org/x">Link</a></p>`
-	must[helpdesk.Interaction](t)(w.desk.UpdateInteraction(ctx, i.ConversationID, i.ID, helpdesk.InteractionUpdate{
+	must[helpdesk.Interaction](t)(w.desk.Interactions().Update(ctx, i.ConversationID, i.ID, helpdesk.InteractionUpdate{
 		Body: storage.Some(body), Status: storage.Some(helpdesk.StatusPosted),
 	}))
 	// A retry sends the same bytes.
@@ -249,7 +249,7 @@ func TestGone(t *testing.T) {
 	t.Parallel()
 	w, transport := newWorld(t), &taken{}
 	i := w.answer(helpdesk.InteractionInput{Body: "x"})
-	if err := w.desk.DeleteInteraction(context.Background(), i.ConversationID, i.ID); err != nil {
+	if err := w.desk.Interactions().Delete(context.Background(), i.ConversationID, i.ID); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.handle(w.sender(transport)); err != nil || len(transport.mails) > 0 {

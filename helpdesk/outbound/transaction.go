@@ -43,7 +43,7 @@ func (t *transaction) send(from string, to []string, m *Mail) {
 		}
 	}
 	if problem != nil {
-		t.settle(*problem)
+		t.completeResults(*problem)
 		return
 	}
 	recipients := make([]string, len(to))
@@ -57,7 +57,7 @@ func (t *transaction) send(from string, to []string, m *Mail) {
 	}
 	needed := m.EightBit || !ascii(sender) || !ascii(strings.Join(recipients, ""))
 	if err := t.client.Mail(sender, &smtp.MailOptions{Size: m.Size, UTF8: international && needed}); err != nil {
-		t.settle(t.outcome(err, "sender"))
+		t.completeResults(t.outcome(err, "sender"))
 		t.reset(err)
 		return
 	}
@@ -78,8 +78,8 @@ func (t *transaction) tooLarge(m *Mail) *Result {
 	return &Result{State: sending.Failed, EnhancedCode: "5.3.4", Response: text}
 }
 
-// settle sets the result of recipients without one.
-func (t *transaction) settle(r Result) {
+// completeResults sets the result of recipients without one.
+func (t *transaction) completeResults(r Result) {
 	for i := range t.results {
 		if t.results[i].State == "" {
 			t.results[i] = r
@@ -107,7 +107,7 @@ func (t *transaction) recipients(to []string) (accepted []int) {
 		}
 		refusal := t.outcome(err, "recipient")
 		if refusal.Code == 0 || refusal.Code == 421 {
-			t.settle(refusal)
+			t.completeResults(refusal)
 			t.clean = false
 			return nil
 		}

@@ -25,7 +25,7 @@ import (
 func Origin(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return "", errors.New("is no address of pages")
+		return "", errors.New("is not an address of pages")
 	}
 	host := strings.ToLower(u.Hostname())
 	local := host == "localhost" || strings.HasSuffix(host, ".localhost")
@@ -70,7 +70,7 @@ func New(cfg Config) (*Verifier, error) {
 	}
 	u, err := url.Parse(origin)
 	if err != nil {
-		return nil, fault.Field("Address", "is no address of pages")
+		return nil, fault.Field("Address", "is not an address of pages")
 	}
 	if cfg.Name == "" {
 		cfg.Name = "Helpwright"
@@ -169,7 +169,7 @@ func (v *Verifier) session(secret []byte) (webauthn.SessionData, error) {
 func refused(err error) error {
 	return &fault.Error{
 		Kind: fault.Unauthenticated, Code: identity.PasskeyRefused, Err: err,
-		Message: "The passkey was not accepted here. Try again, or use another one.",
+		Message: "The passkey was not accepted. Try again, or use another one.",
 	}
 }
 

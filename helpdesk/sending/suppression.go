@@ -1,9 +1,6 @@
 package sending
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Suppression is an address that no mail is sent to: its deliveries fail at once, as [Suppressed], until the suppression is
 // lifted.
@@ -16,6 +13,11 @@ type Suppression struct {
 	UserID        int64  // who suppressed it; 0: a bounce
 	InteractionID int64  // that bounced, may no longer exist; 0: none
 	CreatedAt     time.Time
+}
+
+// SuppressionFilter narrows a list of suppressions.
+type SuppressionFilter struct {
+	Keys []string // with any of these; empty: all
 }
 
 // SuppressionReason is the reason why no mail is sent to an address.
@@ -31,12 +33,6 @@ const (
 type SuppressionInput struct {
 	Email  string // required
 	Detail string // at most 500 characters
-}
-
-// SuppressionReader reads the addresses that mail is not sent to.
-type SuppressionReader interface {
-	// SuppressionsByKey returns the suppressions of addresses, given by mailaddr.Key, by id.
-	SuppressionsByKey(ctx context.Context, keys []string) ([]Suppression, error)
 }
 
 // UniqueSuppression is the code of the Conflict fault for a second suppression of the same account and Key.

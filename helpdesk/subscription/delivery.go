@@ -45,6 +45,10 @@ func (d WebhookDelivery) MessageID() string {
 type WebhookDeliveryFilter struct {
 	WebhookID int64        // required
 	State     WebhookState // "": all
+	// DueBy selects the pending ones whose NextAttemptAt and HeldUntil are not after it, by the later of the two and id.
+	DueBy time.Time
+	// HeldAfter selects the pending ones whose HeldUntil is after it.
+	HeldAfter time.Time
 }
 
 // WebhookCall is one attempt of a delivery.

@@ -10,9 +10,10 @@ import (
 
 // EventFilter narrows a list of events.
 type EventFilter struct {
-	Types          []string // any of these; empty: all
-	Areas          []string // type prefixes up to the dot; nil: all
-	ConversationID int64    // 0: all
+	Types []string // any of these; empty: all
+	Areas []string // type prefixes up to the dot; nil: all
+
+	ConversationIDs []int64 // of any of these; nil: all
 }
 
 // EventReader reads the account's event log. It omits events of mailboxes outside the scope, but not those without a
@@ -33,15 +34,6 @@ type WebhookDirectory interface {
 	WebhookBacklog(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
 	// AccountsWithWebhooks lists, by id, the accounts that have webhooks.
 	AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error)
-}
-
-// WebhookReader finds deliveries of webhooks.
-type WebhookReader interface {
-	// DueWebhookDeliveries returns at most limit pending deliveries of a webhook whose NextAttemptAt and HeldUntil are not
-	// after now, by the later of the two and id.
-	DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]WebhookDelivery, error)
-	// HeldWebhookDeliveries returns the pending deliveries of a webhook whose HeldUntil is after now, by id.
-	HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]WebhookDelivery, error)
 }
 
 // WebhookWriter changes deliveries of webhooks.

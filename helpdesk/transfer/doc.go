@@ -1,17 +1,17 @@
-// Package transfer moves the whole account of a help desk: [Export] writes it into an archive of storage/transfer, an
-// [Importer] takes it from there into any store, as a new account. kb/transfer does the same for the sites of the account's
-// knowledge base; with transport/server both are one call.
+// Package transfer moves a whole help desk account: [Export] writes it to an archive of storage/transfer, and an
+// [Importer] reads it into any store, as a new account. kb/transfer does the same for the sites of the account's
+// knowledge base; transport/server combines both in one call.
 //
 // # What is left out
 //
-// [LeftOut] names what an archive does not have, and why. Passwords, keys and what second factors are checked with are in it
-// only under a passphrase. Those of the tombstones of erased customers are not: see [helpdesk.Erasure].
+// [LeftOut] lists what an archive does not contain, and why. Passwords, keys and second-factor secrets are included
+// only under a passphrase. The keys of erased customers' tombstones are the exception: see [helpdesk.Erasure].
 //
-// # What arrives in another state
+// # What changes state
 //
-// Two servers may know the account for a while, and nothing may happen twice. So mailboxes that were fetched arrive as
-// forwarded ones, with all that they were fetched by, until somebody chooses their type again; webhooks arrive switched off;
-// answers that were still to be sent arrive as failed ones, which a member can send again; answers with a time to be sent at
-// arrive as drafts; and no notification is mailed. What is gone, such as a deleted user or a conversation that was merged,
-// keeps a number of its own below zero.
+// Two servers may have the account for a while, and nothing may happen twice. So fetched mailboxes arrive as
+// forwarding ones that keep their connection settings until someone selects their type again; webhooks arrive turned off;
+// unsent replies arrive as failed, so that a member can send them again; scheduled replies
+// arrive as drafts; and no notification is mailed. Deleted objects that rows refer to, such as users or merged conversations,
+// each keep a negative id of their own.
 package transfer

@@ -17,13 +17,13 @@ import (
 	"github.com/helpwright/helpwright/storage/transfer"
 )
 
-// How many rows are read at a time. Bodies of interactions may be large.
+// Rows per read. Interaction bodies may be large.
 const (
 	pageSize  = 200
 	largePage = 50
 )
 
-// Export writes an account into an archive: all of one moment, while others work. then writes what comes before the members
+// Export writes a consistent snapshot of an account to an archive while others work. then writes what comes before the members
 // and the audit log, such as the sites of the knowledge base; nil: nothing does.
 func Export(ctx context.Context, cfg Config, accountID int64, w *transfer.Writer, then func(ctx context.Context) error) error {
 	cfg, err := cfg.complete()
@@ -50,13 +50,13 @@ type export struct {
 	r       helpdesk.Reader
 	w       *transfer.Writer
 	nouns   *nouns
-	known   map[int64]bool // users who were written
-	users   []int64        // likewise, in their order
+	known   map[int64]bool // users written so far
+	users   []int64        // the same, in order
 	here    map[int64]bool // members
 	staff   []identity.Membership
 }
 
-// put writes rows, and before them the users whom they name.
+// put writes rows, preceded by the users that they refer to.
 func put[T any](ctx context.Context, e *export, of *rows[T], some []T) error {
 	var missing []int64
 	if of.Walk != nil {
@@ -91,13 +91,13 @@ func (e *export) writeUsers(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// user is a person. There are few, whatever the account's size.
+// user returns a person. There are few, whatever the account's size.
 func (e *export) user(ctx context.Context, id int64) (user, error) {
 	var u identity.User
 	found, err := e.r.UsersByID(ctx, []int64{id})
 	if err == nil && len(found) > 0 {
 		u = found[0]
-	} else if err == nil { // no member any more, and so not in the snapshot
+	} else if err == nil { // a former member, so not in the snapshot
 		u, err = e.cfg.Store.User(ctx, id)
 	}
 	if fault.Is(err, fault.NotFound) {
@@ -108,7 +108,13 @@ func (e *export) user(ctx context.Context, id int64) (user, error) {
 	}
 	out := user{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailVerifiedAt: u.EmailVerifiedAt, DisabledAt: u.DisabledAt, Member: e.here[id],
-		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Preferences: u.Preferences, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+	}
+	if out.Member && u.Picture != "" {
+		out.PictureName = u.Picture
+		if out.Picture, err = e.r.Picture(ctx, id); err != nil {
+			return user{}, err
+		}
 	}
 	secrets := e.w.Secrets()
 	if secrets == nil || !out.Member {
@@ -125,15 +131,15 @@ func (e *export) user(ctx context.Context, id int64) (user, error) {
 	factor := u.Secrets()[0]
 	plain, err := e.cfg.Sealer.Open(*factor.Sealed, factor.Context)
 	if err != nil {
-		e.w.Note(fmt.Sprintf("the second factor of user %d does not open with the server's key", id))
-		return out, nil //nolint:nilerr // it is in the notes of the archive
+		e.w.Note(fmt.Sprintf("the second factor of user %d cannot be decrypted with the server's key", id))
+		return out, nil //nolint:nilerr // the archive's notes mention it
 	}
 	out.SecondFactorAt = u.SecondFactorAt
 	out.Factor, err = secrets.Seal(plain, place("user", id, 1))
 	return out, err
 }
 
-// resealed seals the secrets of a row for the archive, or takes them out of it. It notes what is to be set again.
+// resealed seals the secrets of a row for the archive, or removes them. It notes what has to be set up again.
 func (e *export) resealed(noun string, id int64, secrets []storage.Secret, what string) error {
 	lost := false
 	for n, s := range secrets {
@@ -188,9 +194,9 @@ func (e *export) people(ctx context.Context) error {
 		return err
 	}
 	if e.w.Secrets() == nil && len(ids) > 0 {
-		e.w.Note("members who are new at the other server need passwords (helpwright user reset-password), and have no second factor")
+		e.w.Note("members who are new on the other server need passwords (helpwright user reset-password) and have no second factor")
 	}
-	return all(ctx, e, e.nouns.roles, e.r.Roles(), storage.NoFilter{})
+	return all(ctx, e, e.nouns.roles, helpdesk.Nouns().Roles.Reader(e.r), storage.NoFilter{})
 }
 
 // all writes the rows of a noun, by id.
@@ -220,7 +226,7 @@ func (e *export) boxes(ctx context.Context) error {
 		m := &found[i]
 		m.AccountID = 0
 		if m.Inbound.Type != ledger.InboundForward {
-			e.w.Note(fmt.Sprintf("mailbox %q is not fetched at the other server before its type (%s) is chosen there again: end fetching here first", m.Name, m.Inbound.Type))
+			e.w.Note(fmt.Sprintf("mailbox %q is not fetched on the other server until its type (%s) is selected there again: stop fetching here first", m.Name, m.Inbound.Type))
 		}
 		if err := e.resealed("mailbox", m.ID, m.Secrets(), fmt.Sprintf("the password of mailbox %q", m.Name)); err != nil {
 			return err
@@ -245,49 +251,61 @@ func (e *export) boxes(ctx context.Context) error {
 	if err := put(ctx, e, e.nouns.cursors, cursors); err != nil {
 		return err
 	}
-	domains, err := listed(ctx, e.r.Domains(), storage.NoFilter{})
+	domains, err := listed(ctx, helpdesk.Nouns().Domains.Reader(e.r), storage.NoFilter{})
 	if err != nil {
 		return err
 	}
 	for i := range domains {
 		d := &domains[i]
 		d.AccountID = 0
-		if err := e.resealed("domain", d.ID, d.Secrets(), fmt.Sprintf("the domain %s, whose DKIM keys are not here: add it again", d.Name)); err != nil {
+		if err := e.resealed("domain", d.ID, d.Secrets(), fmt.Sprintf("the domain %s is missing its DKIM keys: add it again", d.Name)); err != nil {
 			return err
 		}
 	}
 	return put(ctx, e, e.nouns.domains, domains)
 }
 
-// kept writes what an account has beside customers and conversations.
+// kept writes an account's data other than customers and conversations.
 func (e *export) kept(ctx context.Context) error {
-	portal, err := listed(ctx, e.r.PortalKeys(), storage.NoFilter{})
+	portal, err := listed(ctx, helpdesk.Nouns().PortalKeys.Reader(e.r), storage.NoFilter{})
 	if err != nil {
 		return err
 	}
 	for i := range portal {
 		k := &portal[i]
-		if err := e.resealed("portal_key", k.ID, k.Secrets(e.account), fmt.Sprintf("the portal key %q, whose secret is not here: add it again", k.Name)); err != nil {
+		if err := e.resealed("portal_key", k.ID, k.Secrets(e.account), fmt.Sprintf("the portal key %q is missing its secret: add it again", k.Name)); err != nil {
 			return err
 		}
 	}
-	hooks, err := listed(ctx, e.r.Webhooks(), storage.NoFilter{})
+	hooks, err := listed(ctx, helpdesk.Nouns().Webhooks.Reader(e.r), storage.NoFilter{})
 	if err != nil {
 		return err
 	}
 	for i := range hooks {
 		h := &hooks[i]
 		h.After = 0
-		e.w.Note(fmt.Sprintf("webhook %s is off at the other server until somebody switches it on", h.URL))
+		e.w.Note(fmt.Sprintf("webhook %s stays off on the other server until someone turns it on", h.URL))
 		if err := e.resealed("webhook", h.ID, h.Secrets(e.account), fmt.Sprintf("webhook %s gets a new secret", h.URL)); err != nil {
 			return err
 		}
 	}
 	steps := []func() error{
-		func() error { return all(ctx, e, e.nouns.tags, e.r.Tags(), storage.NoFilter{}) },
-		func() error { return all(ctx, e, e.nouns.teams, e.r.Teams(), storage.NoFilter{}) },
+		func() error { return all(ctx, e, e.nouns.tags, helpdesk.Nouns().Tags.Reader(e.r), storage.NoFilter{}) },
 		func() error {
-			return all(ctx, e, e.nouns.blocked, e.r.BlockedSenders(), helpdesk.BlockedSenderFilter{})
+			return all(ctx, e, e.nouns.fields, helpdesk.Nouns().Fields.Reader(e.r), helpdesk.FieldFilter{})
+		},
+		func() error {
+			return all(ctx, e, e.nouns.teams, helpdesk.Nouns().Teams.Reader(e.r), storage.NoFilter{})
+		},
+		func() error {
+			return all(ctx, e, e.nouns.companies, helpdesk.Nouns().Companies.Reader(e.r), helpdesk.CompanyFilter{})
+		},
+		func() error {
+			return all(ctx, e, e.nouns.companyKeys, helpdesk.Nouns().CompanyKeys.Reader(e.r), helpdesk.CompanyKeyFilter{})
+		},
+		func() error { return e.companyValues(ctx) },
+		func() error {
+			return all(ctx, e, e.nouns.blocked, helpdesk.Nouns().BlockedSenders.Reader(e.r), helpdesk.BlockedSenderFilter{})
 		},
 		func() error { return e.erasures(ctx) },
 		func() error { return put(ctx, e, e.nouns.portalKeys, portal) },
@@ -311,23 +329,23 @@ func (e *export) erasures(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return all(ctx, e, e.nouns.erasures, e.r.Erasures(), helpdesk.ErasureFilter{})
+	return all(ctx, e, e.nouns.erasures, helpdesk.Nouns().Erasures.Reader(e.r), helpdesk.ErasureFilter{})
 }
 
-// replies writes saved replies, those of members and those that are shared, and signatures.
+// replies writes saved replies, both personal and shared, and signatures.
 func (e *export) replies(ctx context.Context) error {
 	whose := append([]int64{0}, e.users...)
 	for some := range slices.Chunk(whose, pageSize) {
 		f := helpdesk.SavedReplyFilter{UserIDs: some}
 		list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.SavedReply, error) {
-			return e.r.SavedReplies().List(ctx, f, seek)
+			return helpdesk.Nouns().SavedReplies.Reader(e.r).List(ctx, f, seek)
 		}
 		at := func(s helpdesk.SavedReply) storage.Position { return storage.Position{ID: s.ID} }
 		err := pages(ctx, pageSize, list, at, func(found []helpdesk.SavedReply) error {
 			if err := put(ctx, e, e.nouns.replies, found); err != nil {
 				return err
 			}
-			files, err := listed(ctx, e.r.ReplyFiles(), helpdesk.ReplyFileFilter{ReplyIDs: idsOf(found, func(s helpdesk.SavedReply) int64 { return s.ID })})
+			files, err := listed(ctx, helpdesk.Nouns().ReplyFiles.Reader(e.r), helpdesk.ReplyFileFilter{ReplyIDs: idsOf(found, func(s helpdesk.SavedReply) int64 { return s.ID })})
 			if err != nil {
 				return err
 			}
@@ -336,7 +354,7 @@ func (e *export) replies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		own, err := listed(ctx, e.r.Signatures(), helpdesk.SignatureFilter{UserIDs: some})
+		own, err := listed(ctx, helpdesk.Nouns().Signatures.Reader(e.r), helpdesk.SignatureFilter{UserIDs: some})
 		if err == nil {
 			err = put(ctx, e, e.nouns.signatures, own)
 		}
@@ -355,7 +373,18 @@ func idsOf[T any](all []T, id func(T) int64) []int64 {
 	return ids
 }
 
-// customers writes customers with their keys, and then the views, which name some.
+// companyValues writes the values of the fields of companies.
+func (e *export) companyValues(ctx context.Context) error {
+	list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.Company, error) {
+		return helpdesk.Nouns().Companies.Reader(e.r).List(ctx, helpdesk.CompanyFilter{}, seek)
+	}
+	at := func(c helpdesk.Company) storage.Position { return storage.Position{ID: c.ID} }
+	return pages(ctx, pageSize, list, at, func(some []helpdesk.Company) error {
+		return e.values(ctx, e.nouns.companyValues, helpdesk.FieldOfCompany, idsOf(some, func(c helpdesk.Company) int64 { return c.ID }))
+	})
+}
+
+// customers writes customers with their keys, then the views and the SLAs, which refer to some.
 func (e *export) customers(ctx context.Context) error {
 	list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.Customer, error) {
 		return e.r.Customers(ctx, helpdesk.CustomerFilter{}, seek)
@@ -365,6 +394,9 @@ func (e *export) customers(ctx context.Context) error {
 		if err := put(ctx, e, e.nouns.customers, some); err != nil {
 			return err
 		}
+		if err := e.values(ctx, e.nouns.traits, helpdesk.FieldOfCustomer, idsOf(some, func(c helpdesk.Customer) int64 { return c.ID })); err != nil {
+			return err
+		}
 		var emails []int64
 		for _, c := range some {
 			emails = append(emails, idsOf(c.Emails, func(m helpdesk.CustomerEmail) int64 { return m.ID })...)
@@ -372,7 +404,7 @@ func (e *export) customers(ctx context.Context) error {
 		if len(emails) == 0 {
 			return nil
 		}
-		keys, err := listed(ctx, e.r.PGPKeys(), helpdesk.PGPKeyFilter{CustomerEmailIDs: emails})
+		keys, err := listed(ctx, helpdesk.Nouns().PGPKeys.Reader(e.r), helpdesk.PGPKeyFilter{CustomerEmailIDs: emails})
 		if err != nil {
 			return err
 		}
@@ -381,10 +413,13 @@ func (e *export) customers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return all(ctx, e, e.nouns.views, e.r.Views(), storage.NoFilter{})
+	if err := all(ctx, e, e.nouns.views, helpdesk.Nouns().Views.Reader(e.r), helpdesk.ViewReader{}); err != nil {
+		return err
+	}
+	return e.promises(ctx)
 }
 
-// everyConversation walks through the conversations, in the order in which they were begun.
+// everyConversation iterates over the conversations in the order in which they were created.
 func (e *export) everyConversation(ctx context.Context, each func(some []helpdesk.Conversation, ids []int64) error) error {
 	list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.Conversation, error) {
 		return e.r.Conversations().List(ctx, helpdesk.ConversationOrder{Sort: helpdesk.ByNumber}, seek)
@@ -419,7 +454,7 @@ func (e *export) conversations(ctx context.Context) error {
 	})
 }
 
-// around writes what hangs on conversations.
+// around writes the rows that belong to conversations.
 func (e *export) around(ctx context.Context, ids []int64) error {
 	marks, err := e.r.Marks(ctx, helpdesk.MarksQuery{ConversationIDs: ids, Tags: true})
 	if err != nil {
@@ -436,6 +471,9 @@ func (e *export) around(ctx context.Context, ids []int64) error {
 	if err := put(ctx, e, e.nouns.labels, tagged); err != nil {
 		return err
 	}
+	if err := e.values(ctx, e.nouns.values, helpdesk.FieldOfConversation, ids); err != nil {
+		return err
+	}
 	took, err := e.r.ParticipantsOf(ctx, ids)
 	if err != nil {
 		return err
@@ -450,7 +488,24 @@ func (e *export) around(ctx context.Context, ids []int64) error {
 	return put(ctx, e, e.nouns.followers, followers)
 }
 
-// ahead writes the references to conversations with a later number: those to earlier ones are in the rows themselves.
+// values writes the values of the fields of subjects.
+func (e *export) values(ctx context.Context, as *rows[fieldValues], kind helpdesk.FieldKind, ids []int64) error {
+	found, err := e.r.FieldValues(ctx, kind, ids)
+	if err != nil {
+		return err
+	}
+	var all []fieldValues
+	for _, v := range found {
+		if n := len(all); n == 0 || all[n-1].SubjectID != v.SubjectID {
+			all = append(all, fieldValues{SubjectID: v.SubjectID})
+		}
+		last := &all[len(all)-1]
+		last.Values = append(last.Values, fieldValue{FieldID: v.FieldID, Text: v.Text, Key: v.Key, Number: v.Number})
+	}
+	return put(ctx, e, as, all)
+}
+
+// ahead writes references to conversations with a higher number; references to earlier ones are in the rows themselves.
 func (e *export) ahead(ctx context.Context, some []helpdesk.Conversation) error {
 	var to []int64
 	for _, c := range some {
@@ -475,7 +530,7 @@ func (e *export) ahead(ctx context.Context, some []helpdesk.Conversation) error 
 	return put(ctx, e, e.nouns.references, late)
 }
 
-// interactions writes what was said, in the order in which it came, which tells what is read.
+// interactions writes the interactions in order of arrival, on which read marks depend.
 func (e *export) interactions(ctx context.Context) error {
 	at := func(i helpdesk.Interaction) storage.Position { return storage.Position{ID: i.ID} }
 	err := pages(ctx, largePage, e.r.AllInteractions, at, func(some []helpdesk.Interaction) error {
@@ -509,7 +564,7 @@ func (e *export) interactions(ctx context.Context) error {
 	return e.everyConversation(ctx, func(_ []helpdesk.Conversation, ids []int64) error { return e.marks(ctx, ids) })
 }
 
-// marks writes how far members have read, by interactions that are there: a mark may lie between two.
+// marks writes how far members have read, in terms of existing interactions: a mark may lie between two.
 func (e *export) marks(ctx context.Context, ids []int64) error {
 	marks, err := e.r.ReadMarks(ctx, ids)
 	if err != nil {
@@ -539,7 +594,7 @@ func (e *export) marks(ctx context.Context, ids []int64) error {
 	return put(ctx, e, e.nouns.marks, kept)
 }
 
-// lastUpTo is the newest interaction of a conversation that is not beyond a mark; 0: there is none.
+// lastUpTo returns the latest interaction of a conversation up to a mark, or 0.
 func (e *export) lastUpTo(ctx context.Context, m helpdesk.ReadMark) (last int64, err error) {
 	list := func(ctx context.Context, seek storage.Seek) ([]helpdesk.Interaction, error) {
 		return e.r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: m.ConversationID}, seek)
@@ -556,7 +611,7 @@ func (e *export) lastUpTo(ctx context.Context, m helpdesk.ReadMark) (last int64,
 	return last, err
 }
 
-// rest writes the ledger, and what members were told.
+// rest writes the ledger and the notifications.
 func (e *export) rest(ctx context.Context) error {
 	list := func(ctx context.Context, seek storage.Seek) ([]ledger.Mail, error) {
 		return e.r.InboundMails(ctx, ledger.Filter{}, seek)
@@ -566,11 +621,20 @@ func (e *export) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := all(ctx, e, e.nouns.suppressions, e.r.Suppressions(), storage.NoFilter{}); err != nil {
+	if err := e.rules(ctx); err != nil {
+		return err
+	}
+	if err := e.history(ctx); err != nil {
+		return err
+	}
+	if err := all(ctx, e, e.nouns.suppressions, helpdesk.Nouns().Suppressions.Reader(e.r), sending.SuppressionFilter{}); err != nil {
+		return err
+	}
+	if err := e.automation(ctx); err != nil {
 		return err
 	}
 	for _, m := range e.staff {
-		if err := all(ctx, e, e.nouns.memberMails, e.r.MemberMails(), helpdesk.MemberMailFilter{UserID: m.UserID}); err != nil {
+		if err := all(ctx, e, e.nouns.memberMails, helpdesk.Nouns().MemberMails.Reader(e.r), helpdesk.MemberMailFilter{UserID: m.UserID}); err != nil {
 			return err
 		}
 		if err := all(ctx, e, e.nouns.notifications, e.r.Notifications(), helpdesk.NotificationFilter{UserID: m.UserID}); err != nil {
@@ -585,7 +649,42 @@ func (e *export) rest(ctx context.Context) error {
 	return put(ctx, e, e.nouns.choices, choices)
 }
 
-// members writes memberships, without which nobody reaches the account, and the audit log.
+// promises writes the SLAs, which conversations name, with the calendars that these name.
+func (e *export) promises(ctx context.Context) error {
+	if err := all(ctx, e, e.nouns.calendars, helpdesk.Nouns().Calendars.Reader(e.r), storage.NoFilter{}); err != nil {
+		return err
+	}
+	return all(ctx, e, e.nouns.slas, helpdesk.Nouns().SLAs.Reader(e.r), storage.NoFilter{})
+}
+
+// rules writes the rules, which the history names.
+func (e *export) rules(ctx context.Context) error {
+	if err := all(ctx, e, e.nouns.rules, helpdesk.Nouns().Rules.Reader(e.r), storage.NoFilter{}); err != nil {
+		return err
+	}
+	return all(ctx, e, e.nouns.ruleSets, helpdesk.Nouns().RuleSets.Reader(e.r), storage.NoFilter{})
+}
+
+// automation writes what answers by itself.
+func (e *export) automation(ctx context.Context) error {
+	replies := helpdesk.Nouns().AutoReplies.Reader(e.r)
+	if err := all(ctx, e, e.nouns.autoReplies, replies, storage.NoFilter{}); err != nil {
+		return err
+	}
+	written, err := replies.List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	for _, a := range written {
+		of := helpdesk.AutoResponseFilter{AutoReplyID: a.ID}
+		if err := all(ctx, e, e.nouns.autoResponses, helpdesk.Nouns().AutoResponses.Reader(e.r), of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members writes the audit log and the memberships, which come last because they give access to the account.
 func (e *export) members(ctx context.Context) error {
 	a, err := e.r.Account(ctx)
 	if err != nil {
@@ -609,7 +708,7 @@ func (e *export) members(ctx context.Context) error {
 // readAccount reads the first row of an archive.
 func readAccount(c *transfer.Chunk) (a identity.Account, err error) {
 	if len(c.Lines) != 1 {
-		return a, fault.Newf(fault.Invalid, "%s: an archive begins with one account.", c.Path)
+		return a, fault.Newf(fault.Invalid, "%s: an archive must begin with one account.", c.Path)
 	}
 	if err := json.Unmarshal(c.Lines[0], &a); err != nil {
 		return a, fault.Newf(fault.Invalid, "%s cannot be read.", c.Path)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -14,11 +15,11 @@ import (
 	"github.com/helpwright/helpwright/storage/transfer"
 )
 
-// Config is what moving an account needs.
+// Config configures moving an account.
 type Config struct {
 	Store  helpdesk.Store // required
-	Sealer storage.Sealer // required: that of the help desk
-	// Secrets are those of the archive that is imported; nil: none. Those of an export are its writer's.
+	Sealer storage.Sealer // required: the help desk's sealer
+	// Secrets opens the imported archive's secrets; nil: none. An export uses those of its writer.
 	Secrets *transfer.Secrets
 	Now     func() time.Time // nil: time.Now
 }
@@ -35,24 +36,24 @@ func (c Config) complete() (Config, error) {
 	return c, problems.Err()
 }
 
-// Importer takes the help desk's rows of one archive. It is a [transfer.Part], for one goroutine.
+// Importer imports the help desk's rows of one archive. It is a [transfer.Part] for use by one goroutine.
 type Importer struct {
 	cfg     Config
 	archive transfer.Manifest
 	nouns   map[string]transfer.Noun[*target]
-	account int64 // 0: it is not made yet
+	account int64 // 0: not created yet
 }
 
 var _ transfer.Part = (*Importer)(nil)
 
-// target is what rows are written with.
+// target is the state with which rows are written.
 type target struct {
 	helpdesk.Tx
 	sys helpdesk.SystemTx
 	of  *Importer
 }
 
-// NewImporter returns an importer of an archive, into the account that an earlier one has begun with it.
+// NewImporter returns an importer of an archive. It continues the account that an earlier import of the archive started.
 func NewImporter(ctx context.Context, cfg Config, archive transfer.Manifest) (*Importer, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -67,7 +68,7 @@ func NewImporter(ctx context.Context, cfg Config, archive transfer.Manifest) (*I
 	return im, err
 }
 
-// begun is the account that was made of the archive, the zero value if there is none.
+// begun returns the account that was created from the archive, or the zero value.
 func (im *Importer) begun(ctx context.Context) (found identity.Account, err error) {
 	err = pages(ctx, 100, im.cfg.Store.Accounts, func(a identity.Account) storage.Position { return storage.Position{ID: a.ID} },
 		func(some []identity.Account) error {
@@ -81,7 +82,7 @@ func (im *Importer) begun(ctx context.Context) (found identity.Account, err erro
 	return found, err
 }
 
-// Account is the id of the account here, 0 before its first row was taken.
+// Account returns the id of the imported account, or 0 before its first row.
 func (im *Importer) Account() int64 { return im.account }
 
 // Finished reports whether the archive was imported before.
@@ -96,7 +97,7 @@ func (im *Importer) Takes(noun string) bool { return im.nouns[noun] != nil }
 // Check implements [transfer.Part].
 func (im *Importer) Check(c *transfer.Chunk, seen *transfer.Seen) error {
 	if (c.Noun == "account") != (c.Number == 1) || c.Number == 1 && len(c.Lines) != 1 {
-		return fault.Newf(fault.Invalid, "%s: an archive begins with one account.", c.Path)
+		return fault.Newf(fault.Invalid, "%s: an archive must begin with one account.", c.Path)
 	}
 	return im.nouns[c.Noun].Check(c, seen)
 }
@@ -109,7 +110,7 @@ func (im *Importer) Canonical(c *transfer.Chunk, canon *transfer.Canon) ([]strin
 // Files implements [transfer.Part].
 func (im *Importer) Files(ctx context.Context, c *transfer.Chunk) (files map[string]string, done bool, err error) {
 	if im.account == 0 {
-		if err := im.begin(ctx, c); err != nil {
+		if err := im.createAccount(ctx, c); err != nil {
 			return nil, false, err
 		}
 	}
@@ -132,11 +133,11 @@ func (im *Importer) Take(ctx context.Context, c *transfer.Chunk) error {
 
 func (im *Importer) scope() helpdesk.Scope { return helpdesk.Scope{AccountID: im.account} }
 
-// begin makes the account. Its id is never the one that it had: what was signed for that one, such as the addresses of
-// answers, would name other rows here where both servers have the same key.
-func (im *Importer) begin(ctx context.Context, c *transfer.Chunk) error {
+// createAccount creates the account. It never reuses the old id: what was signed for that one, such as reply
+// addresses, would refer to other rows here if both servers have the same key.
+func (im *Importer) createAccount(ctx context.Context, c *transfer.Chunk) error {
 	if c.Noun != "account" {
-		return fault.Newf(fault.Invalid, "%s: an archive begins with one account.", c.Path)
+		return fault.Newf(fault.Invalid, "%s: an archive must begin with one account.", c.Path)
 	}
 	a, err := readAccount(c)
 	if err != nil {
@@ -158,12 +159,12 @@ func (im *Importer) begin(ctx context.Context, c *transfer.Chunk) error {
 				return err
 			}
 		}
-		return fault.New(fault.Internal, "The account has got an id twice.")
+		return fault.New(fault.Internal, "The account has the same id twice.")
 	})
 }
 
-// Finish ends an import whose rows were all taken: the account is whole. What was received and not filed is filed now.
-// Calling it again is harmless.
+// Finish completes an import after its last row. Mail that was received but not filed is filed now.
+// It is safe to call it again.
 func (im *Importer) Finish(ctx context.Context) error {
 	if im.account == 0 {
 		return fault.New(fault.Invalid, "The archive has no account.")
@@ -203,12 +204,17 @@ func (im *Importer) finish(ctx context.Context, tx helpdesk.Tx) error {
 			return err
 		}
 	}
+	if slices.Contains(a.Listens, helpdesk.RuleTime) {
+		if err := tx.Enqueue(ctx, storage.Job{Kind: helpdesk.JobRuleClock, AccountID: a.ID}); err != nil {
+			return err
+		}
+	}
 	return tx.Emit(ctx, storage.Event{
 		Type: "account.created", Subject: a.ID, Data: fmt.Appendf(nil, `{"id":%d}`, a.ID), Time: a.Origin.FinishedAt,
 	})
 }
 
-// key is the last part of the key of a file: the same whenever the archive is taken again.
+// key returns the last part of a file's key, which is the same whenever the archive is imported again.
 func (im *Importer) key(name string) string {
 	sum := sha256.Sum256([]byte(im.archive.ID + "/" + name))
 	return hex.EncodeToString(sum[:16])
@@ -222,7 +228,7 @@ func (x *target) rawKey(mailboxID int64, name string) string {
 	return fmt.Sprintf("accounts/%d/mailboxes/%d/raw/%s", x.of.account, mailboxID, x.of.key(name))
 }
 
-// open opens a secret of the archive; without the archive's secrets it is none.
+// open decrypts a secret of the archive; without the archive's secrets it returns none.
 func (im *Importer) open(sealed []byte, place string) ([]byte, error) {
 	if im.cfg.Secrets == nil || len(sealed) == 0 {
 		return nil, nil
@@ -230,10 +236,10 @@ func (im *Importer) open(sealed []byte, place string) ([]byte, error) {
 	return im.cfg.Secrets.Open(sealed, place)
 }
 
-// place is where a secret is in an archive.
+// place is the location of a secret in an archive.
 func place(noun string, id int64, n int) string { return fmt.Sprintf("%s/%d/%d", noun, id, n) }
 
-// pages reads all rows of a list, some at a time.
+// pages reads all rows of a list, page by page.
 func pages[T any](ctx context.Context, limit int, list func(context.Context, storage.Seek) ([]T, error), at func(T) storage.Position, each func([]T) error) error {
 	seek := storage.Seek{Limit: limit}
 	for {

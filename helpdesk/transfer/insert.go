@@ -3,6 +3,7 @@ package transfer
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,10 @@ type (
 	insertFunc[T any] = func(ctx context.Context, x *target, rows []*T) error
 )
 
-// notSent is what a delivery says that was still to be made.
-const notSent = "The account was moved before this was sent. Make sure that the former server has not sent it, and send it again."
+// notSent is the response of a delivery that was still pending.
+const notSent = "The account was moved before this was sent. Check that the old server has not sent it, then send it again."
 
-// gone is the number of what is not there any more, as no row will ever have it. What was gone before gets another one than
+// gone returns a negative id for something that no longer exists. What was gone before gets a different one from
 // what was not.
 func gone(id int64) int64 {
 	if id < 0 {
@@ -63,12 +64,15 @@ func insertUsers(ctx ctx, x *target, all []*user) error {
 	return nil
 }
 
-// newUser makes a user who is not here yet. Without the archive's secrets they have no password and no second factor; who
-// was no member cannot sign in.
+// newUser creates a user who does not exist here. Without the archive's secrets they have no password and no second factor;
+// former members cannot sign in.
 func (x *target) newUser(ctx ctx, u *user) (int64, error) {
 	row := identity.User{
 		Name: u.Name, Email: u.Email, EmailKey: mailaddr.Key(u.Email), EmailVerifiedAt: u.EmailVerifiedAt, DisabledAt: u.DisabledAt,
-		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+		Preferences: u.Preferences, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
+	}
+	if len(u.Picture) > 0 {
+		row.Picture = u.PictureName
 	}
 	if !u.Member && row.DisabledAt.IsZero() {
 		row.DisabledAt = x.of.cfg.Now()
@@ -82,8 +86,16 @@ func (x *target) newUser(ctx ctx, u *user) (int64, error) {
 		return 0, err
 	}
 	row.PasswordHash = string(password)
-	if err := x.sys.InsertUser(ctx, &row); err != nil || len(factor) == 0 {
+	if err := x.sys.InsertUser(ctx, &row); err != nil {
 		return row.ID, err
+	}
+	if row.Picture != "" {
+		if err := x.sys.SetPicture(ctx, row.ID, u.Picture); err != nil {
+			return row.ID, err
+		}
+	}
+	if len(factor) == 0 {
+		return row.ID, nil
 	}
 	row.SecondFactorAt = u.SecondFactorAt
 	for _, secret := range row.Secrets() {
@@ -94,8 +106,8 @@ func (x *target) newUser(ctx ctx, u *user) (int64, error) {
 	return row.ID, x.sys.UpdateUser(ctx, &row)
 }
 
-// reseal seals the secrets of a row for the place that it has here. was are the secrets under which it was in the archive.
-// It reports whether all that was sealed could be opened.
+// reseal seals the secrets of a row for its new location. was holds the secrets that sealed it in the archive.
+// It reports whether every secret could be decrypted.
 func (x *target) reseal(noun string, id int64, secrets func() []storage.Secret, moved func()) (whole bool, err error) {
 	var plain [][]byte
 	whole = true
@@ -122,7 +134,7 @@ func (x *target) reseal(noun string, id int64, secrets func() []storage.Secret, 
 	return whole, nil
 }
 
-// insertMailboxes has nothing fetched: what was fetched is a forwarded mailbox until its type is chosen again.
+// insertMailboxes turns fetched mailboxes into forwarding ones until their type is selected again.
 func insertMailboxes(ctx ctx, x *target, all []*helpdesk.Mailbox) error {
 	for _, m := range all {
 		_, err := x.reseal("mailbox", m.ID, m.Secrets, func() {
@@ -147,7 +159,7 @@ func insertCursors(ctx ctx, x *target, all []*cursor) error {
 	return nil
 }
 
-// insertDomains leaves out domains without their keys: those in the DNS would be of no use.
+// insertDomains skips domains without their keys, as their DNS records would be useless.
 func insertDomains(ctx ctx, x *target, all []*sending.Domain) error {
 	var kept []*sending.Domain
 	for _, d := range all {
@@ -159,11 +171,11 @@ func insertDomains(ctx ctx, x *target, all []*sending.Domain) error {
 			kept = append(kept, d)
 		}
 	}
-	return keep(ctx, x.Domains(), all, kept, func(d *sending.Domain) *int64 { return &d.ID })
+	return insertKept(ctx, helpdesk.Nouns().Domains.Rows(x.Tx), all, kept, func(d *sending.Domain) *int64 { return &d.ID })
 }
 
-// keep inserts some of the rows. The others are gone.
-func keep[T, F any](ctx ctx, of storage.Rows[T, F], all, kept []*T, id func(*T) *int64) error {
+// insertKept inserts some of the rows and treats the others as deleted.
+func insertKept[T, F any](ctx ctx, of storage.Rows[T, F], all, kept []*T, id func(*T) *int64) error {
 	for _, t := range all {
 		*id(t) = gone(*id(t))
 	}
@@ -173,7 +185,7 @@ func keep[T, F any](ctx ctx, of storage.Rows[T, F], all, kept []*T, id func(*T) 
 	return of.Insert(ctx, kept...)
 }
 
-// insertPortalKeys leaves out keys whose secret is not there.
+// insertPortalKeys skips keys without their secret.
 func insertPortalKeys(ctx ctx, x *target, all []*helpdesk.PortalKey) error {
 	var kept []*helpdesk.PortalKey
 	for _, k := range all {
@@ -185,10 +197,10 @@ func insertPortalKeys(ctx ctx, x *target, all []*helpdesk.PortalKey) error {
 			kept = append(kept, k)
 		}
 	}
-	return keep(ctx, x.PortalKeys(), all, kept, func(k *helpdesk.PortalKey) *int64 { return &k.ID })
+	return insertKept(ctx, helpdesk.Nouns().PortalKeys.Rows(x.Tx), all, kept, func(k *helpdesk.PortalKey) *int64 { return &k.ID })
 }
 
-// insertWebhooks has nothing delivered until somebody switches a webhook on. One whose secret is not there gets another.
+// insertWebhooks turns webhooks off until someone turns them on again. A webhook without its secret gets a new one.
 func insertWebhooks(ctx ctx, x *target, all []*subscription.Webhook) error {
 	for _, w := range all {
 		secrets := func() []storage.Secret { return w.Secrets(x.of.account) }
@@ -205,7 +217,7 @@ func insertWebhooks(ctx ctx, x *target, all []*subscription.Webhook) error {
 		}
 		w.IsActive, w.After, w.FailingSince, w.Failures = false, 0, time.Time{}, 0
 	}
-	return x.Webhooks().Insert(ctx, all...)
+	return helpdesk.Nouns().Webhooks.Rows(x.Tx).Insert(ctx, all...)
 }
 
 func insertErasureKeys(ctx ctx, x *target, all []*erasureKeys) error {
@@ -245,6 +257,11 @@ func insertConversations(ctx ctx, x *target, all []*helpdesk.Conversation) error
 	fresh := make([]helpdesk.Conversation, len(all))
 	for i, c := range all {
 		fresh[i] = *c
+		if due, any := c.JobFor(x.of.account); any {
+			if err := x.Enqueue(ctx, due); err != nil {
+				return err
+			}
+		}
 		if c.SnoozedUntil.IsZero() {
 			continue
 		}
@@ -256,6 +273,22 @@ func insertConversations(ctx ctx, x *target, all []*helpdesk.Conversation) error
 	return helpdesk.IndexConversations(ctx, x.Tx, fresh, nil)
 }
 
+// insertTeams also has jobs look at the teams that hand out conversations.
+func insertTeams(ctx ctx, x *target, all []*helpdesk.Team) error {
+	if err := helpdesk.Nouns().Teams.Rows(x.Tx).Insert(ctx, all...); err != nil {
+		return err
+	}
+	for _, t := range all {
+		if !t.Assignment.On() {
+			continue
+		}
+		if err := x.Enqueue(ctx, storage.Job{Kind: helpdesk.JobHandOut, AccountID: x.of.account, Subject: t.ID}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func insertLabels(ctx ctx, x *target, all []*labels) error {
 	for _, l := range all {
 		if err := x.SetTags(ctx, []int64{l.ConversationID}, l.TagIDs); err != nil {
@@ -263,6 +296,17 @@ func insertLabels(ctx ctx, x *target, all []*labels) error {
 		}
 	}
 	return nil
+}
+
+func (v *fieldValues) insert(ctx ctx, x *target, kind helpdesk.FieldKind) error {
+	var fields []int64
+	values := make([]helpdesk.FieldValue, len(v.Values))
+	for i, one := range v.Values {
+		fields = append(fields, one.FieldID)
+		values[i] = helpdesk.FieldValue{SubjectID: v.SubjectID, FieldID: one.FieldID, Text: one.Text, Key: one.Key, Number: one.Number}
+	}
+	slices.Sort(fields)
+	return x.SetFieldValues(ctx, kind, []int64{v.SubjectID}, slices.Compact(fields), values)
 }
 
 func insertParticipants(ctx ctx, x *target, all []*helpdesk.Participants) error {
@@ -307,7 +351,7 @@ func insertReferences(ctx ctx, x *target, all []*reference) error {
 	return nil
 }
 
-// unscheduled makes a draft of an answer that waits for the time to be sent at.
+// unscheduled turns a scheduled reply into a draft.
 func unscheduled(i *helpdesk.Interaction) {
 	if !i.Scheduled() {
 		return
@@ -331,7 +375,7 @@ func insertInteractions(ctx ctx, x *target, all []*helpdesk.Interaction) error {
 	return helpdesk.IndexConversations(ctx, x.Tx, of, values(all))
 }
 
-// insertDeliveries has nothing sent that was still to be sent: the former server may do so, too.
+// insertDeliveries marks pending deliveries as failed, because the old server may still send them.
 func insertDeliveries(ctx ctx, x *target, all []*sending.Delivery) error {
 	for _, d := range all {
 		d.HeldBy, d.HeldUntil, d.NextAttemptAt = 0, time.Time{}, time.Time{}
@@ -364,7 +408,7 @@ func insertMails(ctx ctx, x *target, all []*ledger.Mail) error {
 	}
 	for _, m := range all {
 		if m.ID == 0 {
-			return fault.New(fault.Conflict, "Two mails have the same place.")
+			return fault.New(fault.Conflict, "Two mails have the same position.")
 		}
 	}
 	return nil

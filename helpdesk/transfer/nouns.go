@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -27,7 +26,13 @@ type nouns struct {
 	cursors       *rows[cursor]
 	domains       *rows[sending.Domain]
 	tags          *rows[helpdesk.Tag]
+	fields        *rows[helpdesk.Field]
+	traits        *rows[fieldValues]
+	values        *rows[fieldValues]
 	teams         *rows[helpdesk.Team]
+	companies     *rows[helpdesk.Company]
+	companyKeys   *rows[helpdesk.CompanyKey]
+	companyValues *rows[fieldValues]
 	replies       *rows[helpdesk.SavedReply]
 	replyFiles    *rows[helpdesk.ReplyFile]
 	signatures    *rows[helpdesk.Signature]
@@ -51,7 +56,14 @@ type nouns struct {
 	moves         *rows[helpdesk.Move]
 	marks         *rows[helpdesk.ReadMark]
 	mails         *rows[ledger.Mail]
+	history       *rows[happening]
 	memberMails   *rows[helpdesk.MemberMail]
+	calendars     *rows[helpdesk.Calendar]
+	autoReplies   *rows[helpdesk.AutoReply]
+	autoResponses *rows[helpdesk.AutoResponse]
+	rules         *rows[helpdesk.Rule]
+	ruleSets      *rows[helpdesk.RuleSet]
+	slas          *rows[helpdesk.SLA]
 	suppressions  *rows[sending.Suppression]
 	notifications *rows[helpdesk.Notification]
 	choices       *rows[helpdesk.NotifyChoices]
@@ -60,12 +72,13 @@ type nouns struct {
 	audit         *rows[helpdesk.AuditEntry]
 }
 
-// all are the nouns, in the order of an archive.
+// all returns the nouns, in the order of an archive.
 func (n *nouns) all() []transfer.Noun[*target] {
 	return []transfer.Noun[*target]{
-		n.account, n.users, n.roles, n.mailboxes, n.cursors, n.domains, n.tags, n.teams, n.replies, n.replyFiles, n.signatures, n.blocked,
-		n.erasureKeys, n.erasures, n.portalKeys, n.webhooks, n.customers, n.pgpKeys, n.views, n.conversations, n.labels, n.participants, n.followers, n.redirects,
-		n.references, n.interactions, n.attachments, n.deliveries, n.moves, n.marks, n.mails, n.memberMails, n.suppressions,
+		n.account, n.users, n.roles, n.mailboxes, n.cursors, n.domains, n.tags, n.fields, n.teams, n.companies, n.companyKeys, n.companyValues, n.replies, n.replyFiles, n.signatures, n.blocked,
+		n.erasureKeys, n.erasures, n.portalKeys, n.webhooks, n.customers, n.traits, n.pgpKeys, n.views, n.calendars, n.slas, n.conversations, n.labels, n.values, n.participants, n.followers, n.redirects,
+		n.references, n.interactions, n.attachments, n.deliveries, n.moves, n.marks, n.mails, n.rules, n.ruleSets, n.history, n.memberMails, n.suppressions,
+		n.autoReplies, n.autoResponses,
 		n.notifications, n.choices, n.settings, n.memberships, n.audit,
 	}
 }
@@ -82,31 +95,19 @@ func newNouns() *nouns {
 	return n
 }
 
-// people are the account, its members and what they work with.
+// people declares the account, its members and their settings.
 func (n *nouns) people() {
 	n.account = &rows[identity.Account]{Noun: "account", Insert: insertAccount, Walk: func(v visit, a *identity.Account) { v.Own("account", &a.ID) }}
 	n.users = &rows[user]{Noun: "users", Insert: insertUsers, Valid: validUser, Walk: func(v visit, u *user) { v.Own("user", &u.ID) }}
-	n.roles = &rows[identity.Role]{Noun: "roles", Insert: inserted(helpdesk.Tx.Roles), Walk: func(v visit, r *identity.Role) { v.Own("role", &r.ID) }}
-	n.teams = &rows[helpdesk.Team]{Noun: "teams", Insert: inserted(helpdesk.Tx.Teams), Walk: func(v visit, t *helpdesk.Team) {
-		v.Own("team", &t.ID)
-		v.LooseEach("user", &t.MemberIDs)
-	}}
-	n.replies = &rows[helpdesk.SavedReply]{Noun: "saved_replies", Insert: inserted(helpdesk.Tx.SavedReplies), Walk: func(v visit, r *helpdesk.SavedReply) {
-		v.Own("saved_reply", &r.ID)
-		v.To("user", &r.UserID)
-	}}
-	n.replyFiles = &rows[helpdesk.ReplyFile]{
-		Noun: "reply_files", Insert: inserted(helpdesk.Tx.ReplyFiles), File: func(f *helpdesk.ReplyFile) *string { return &f.BlobKey },
-		Key: func(x *target, _ *helpdesk.ReplyFile, name string) string { return x.fileKey(name) },
-		Walk: func(v visit, f *helpdesk.ReplyFile) {
-			v.Own("reply_file", &f.ID)
-			v.To("saved_reply", &f.ReplyID)
-		},
-	}
-	n.signatures = &rows[helpdesk.Signature]{Noun: "signatures", Insert: inserted(helpdesk.Tx.Signatures), Walk: func(v visit, s *helpdesk.Signature) {
-		v.Own("signature", &s.ID)
-		v.To("user", &s.UserID)
-	}}
+	n.roles = plainRows(helpdesk.Nouns().Roles)
+	n.teams = plainRows(helpdesk.Nouns().Teams)
+	n.teams.Insert = insertTeams
+	n.companies = plainRows(helpdesk.Nouns().Companies)
+	n.companyKeys = plainRows(helpdesk.Nouns().CompanyKeys)
+	n.companyValues = valuesOf("company_values", helpdesk.FieldOfCompany)
+	n.replies = plainRows(helpdesk.Nouns().SavedReplies)
+	n.replyFiles = plainRows(helpdesk.Nouns().ReplyFiles)
+	n.signatures = plainRows(helpdesk.Nouns().Signatures)
 	n.memberships = &rows[identity.Membership]{Noun: "memberships", Insert: inserted(helpdesk.Tx.Memberships), Walk: func(v visit, m *identity.Membership) {
 		v.Own("membership", &m.ID)
 		v.To("user", &m.UserID)
@@ -120,7 +121,7 @@ func (n *nouns) people() {
 	n.settings = &rows[settings]{Noun: "settings", Insert: insertSettings, Walk: func(v visit, s *settings) { v.Loose("mailbox", &s.DefaultMailboxID) }}
 }
 
-// limits shows the mailboxes that something is limited to. It stays limited when they are all gone.
+// limits walks the mailboxes that something is limited to, see [storage.Column.Limits]. It stays limited even if all of them are gone.
 func limits(v visit, ids *[]int64) {
 	limited := len(*ids) > 0
 	v.LooseEach("mailbox", ids)
@@ -129,33 +130,25 @@ func limits(v visit, ids *[]int64) {
 	}
 }
 
-// desk are mailboxes, and what an account has beside conversations.
+// desk declares mailboxes and the account's other data besides conversations.
 func (n *nouns) desk() {
 	n.mailboxes = &rows[helpdesk.Mailbox]{Noun: "mailboxes", Insert: insertMailboxes, Walk: func(v visit, m *helpdesk.Mailbox) { v.Own("mailbox", &m.ID) }}
 	n.cursors = &rows[cursor]{Noun: "fetch_cursors", Insert: insertCursors, Walk: func(v visit, c *cursor) { v.To("mailbox", &c.MailboxID) }}
-	n.domains = &rows[sending.Domain]{Noun: "domains", Insert: insertDomains, Walk: func(v visit, d *sending.Domain) { v.Own("domain", &d.ID) }}
-	n.tags = &rows[helpdesk.Tag]{Noun: "tags", Insert: inserted(helpdesk.Tx.Tags), Walk: func(v visit, t *helpdesk.Tag) { v.Own("tag", &t.ID) }}
-	n.blocked = &rows[helpdesk.BlockedSender]{Noun: "blocked_senders", Insert: inserted(helpdesk.Tx.BlockedSenders), Walk: func(v visit, b *helpdesk.BlockedSender) {
-		v.Own("blocked_sender", &b.ID)
-		v.To("user", &b.UserID)
-	}}
+	n.domains = plainRows(helpdesk.Nouns().Domains)
+	n.domains.Insert = insertDomains
+	n.tags = plainRows(helpdesk.Nouns().Tags)
+	n.fields = plainRows(helpdesk.Nouns().Fields)
+	n.traits = valuesOf("customer_values", helpdesk.FieldOfCustomer)
+	n.blocked = plainRows(helpdesk.Nouns().BlockedSenders)
 	n.erasureKeys = &rows[erasureKeys]{Noun: "erasure_keys", Insert: insertErasureKeys}
-	n.erasures = &rows[helpdesk.Erasure]{Noun: "erasures", Insert: inserted(helpdesk.Tx.Erasures), Walk: func(v visit, e *helpdesk.Erasure) {
-		v.Own("erasure", &e.ID)
-		v.Loose("customer", &e.CustomerID)
-		v.To("user", &e.UserID)
-	}}
-	n.portalKeys = &rows[helpdesk.PortalKey]{Noun: "portal_keys", Insert: insertPortalKeys, Walk: func(v visit, k *helpdesk.PortalKey) {
-		v.Own("portal_key", &k.ID)
-		v.To("user", &k.UserID)
-	}}
-	n.webhooks = &rows[subscription.Webhook]{Noun: "webhooks", Insert: insertWebhooks, Walk: func(v visit, w *subscription.Webhook) {
-		v.Own("webhook", &w.ID)
-		v.To("user", &w.UserID)
-		limits(v, &w.MailboxIDs)
-	}}
+	n.erasures = plainRows(helpdesk.Nouns().Erasures)
+	n.portalKeys = plainRows(helpdesk.Nouns().PortalKeys)
+	n.portalKeys.Insert = insertPortalKeys
+	n.webhooks = plainRows(helpdesk.Nouns().Webhooks)
+	n.webhooks.Insert = insertWebhooks
 	n.customers = &rows[helpdesk.Customer]{Noun: "customers", Insert: insertCustomers, Walk: func(v visit, c *helpdesk.Customer) {
 		v.Own("customer", &c.ID)
+		v.Loose("company", &c.CompanyID)
 		for i := range c.Emails {
 			v.Own("customer_email", &c.Emails[i].ID)
 		}
@@ -166,30 +159,12 @@ func (n *nouns) desk() {
 			v.Own("customer_website", &c.Websites[i].ID)
 		}
 	}}
-	n.pgpKeys = &rows[helpdesk.PGPKey]{Noun: "pgp_keys", Insert: inserted(helpdesk.Tx.PGPKeys), Walk: func(v visit, k *helpdesk.PGPKey) {
-		v.Own("pgp_key", &k.ID)
-		v.To("customer_email", &k.CustomerEmailID)
-	}}
-	n.views = &rows[helpdesk.View]{Noun: "views", Insert: inserted(helpdesk.Tx.Views), Walk: func(v visit, o *helpdesk.View) {
-		v.Own("view", &o.ID)
-		v.To("user", &o.UserID)
-		v.Loose("mailbox", &o.Filter.MailboxID)
-		v.Loose("customer", &o.Filter.CustomerID)
-		v.Loose("team", &o.Filter.TeamID)
-		v.LooseEach("tag", &o.Filter.TagIDs)
-		if id, err := strconv.ParseInt(o.Filter.Agent, 10, 64); err == nil && id != 0 {
-			v.Loose("user", &id)
-			o.Filter.Agent = strconv.FormatInt(id, 10)
-		}
-	}}
-	n.suppressions = &rows[sending.Suppression]{Noun: "suppressions", Insert: inserted(helpdesk.Tx.Suppressions), Walk: func(v visit, s *sending.Suppression) {
-		v.Own("suppression", &s.ID)
-		v.To("user", &s.UserID)
-		v.Loose("interaction", &s.InteractionID)
-	}}
+	n.pgpKeys = plainRows(helpdesk.Nouns().PGPKeys)
+	n.views = plainRows(helpdesk.Nouns().Views)
+	n.suppressions = plainRows(helpdesk.Nouns().Suppressions)
 }
 
-// talk are conversations, and what was said in them.
+// talk declares conversations and their contents.
 func (n *nouns) talk() {
 	n.conversations = &rows[helpdesk.Conversation]{
 		Noun: "conversations", Insert: insertConversations, Update: updated(helpdesk.Tx.Conversations),
@@ -201,12 +176,14 @@ func (n *nouns) talk() {
 			v.To("user", &c.UserID)
 			v.Loose("team", &c.TeamID)
 			v.Loose("conversation", &c.RefersTo)
+			v.Loose("sla", &c.SLAID)
 		},
 	}
 	n.labels = &rows[labels]{Noun: "conversation_tags", Insert: insertLabels, Walk: func(v visit, l *labels) {
 		v.To("conversation", &l.ConversationID)
 		v.Each("tag", l.TagIDs)
 	}}
+	n.values = valuesOf("conversation_values", helpdesk.FieldOfConversation)
 	n.participants = &rows[helpdesk.Participants]{Noun: "participants", Insert: insertParticipants, Walk: func(v visit, p *helpdesk.Participants) {
 		v.To("conversation", &p.ConversationID)
 	}}
@@ -253,6 +230,27 @@ func (n *nouns) talk() {
 	}}
 }
 
+// valuesOf declares the values of the fields of a kind.
+func valuesOf(noun string, kind helpdesk.FieldKind) *rows[fieldValues] {
+	return &rows[fieldValues]{
+		Noun: noun,
+		Insert: func(ctx ctx, x *target, all []*fieldValues) error {
+			for _, v := range all {
+				if err := v.insert(ctx, x, kind); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Walk: func(v visit, f *fieldValues) {
+			v.To(string(kind), &f.SubjectID)
+			for i := range f.Values {
+				v.To("field", &f.Values[i].FieldID)
+			}
+		},
+	}
+}
+
 func walkInteraction(v visit, i *helpdesk.Interaction) {
 	v.Own("interaction", &i.ID)
 	v.To("conversation", &i.ConversationID)
@@ -261,6 +259,7 @@ func walkInteraction(v visit, i *helpdesk.Interaction) {
 	v.To("customer", &i.CustomerID)
 	v.Loose("customer_email", &i.CustomerEmailID)
 	v.LooseEach("interaction", &i.Ending.Quotes)
+	v.LooseEach("attachment", &i.Ending.Files)
 	v.To("user", &i.Mail.Forwarded.UserID)
 	v.To("user", &i.Threading.ForwardedBy)
 	v.Loose("conversation", &i.Threading.Token)
@@ -278,7 +277,7 @@ func walkInteraction(v visit, i *helpdesk.Interaction) {
 	}
 }
 
-// rest are the ledger, and what members were told.
+// rest declares the ledger and the notifications.
 func (n *nouns) rest() {
 	n.mails = &rows[ledger.Mail]{
 		Noun: "mails", Insert: insertMails, File: func(m *ledger.Mail) *string { return &m.RawKey },
@@ -291,11 +290,14 @@ func (n *nouns) rest() {
 			v.Loose("interaction", &m.InteractionID)
 		},
 	}
-	n.memberMails = &rows[helpdesk.MemberMail]{Noun: "member_mails", Insert: inserted(helpdesk.Tx.MemberMails), Walk: func(v visit, m *helpdesk.MemberMail) {
-		v.Own("member_mail", &m.ID)
-		v.To("user", &m.UserID)
-		v.Loose("mail", &m.InboundID)
-	}}
+	n.history = &rows[happening]{Noun: "history", Insert: insertHistory, Walk: walkHistory, Valid: validHappening}
+	n.memberMails = plainRows(helpdesk.Nouns().MemberMails)
+	n.calendars = plainRows(helpdesk.Nouns().Calendars)
+	n.autoReplies = plainRows(helpdesk.Nouns().AutoReplies)
+	n.autoResponses = plainRows(helpdesk.Nouns().AutoResponses)
+	n.rules = plainRows(helpdesk.Nouns().Rules)
+	n.slas = plainRows(helpdesk.Nouns().SLAs)
+	n.ruleSets = plainRows(helpdesk.Nouns().RuleSets)
 	n.notifications = &rows[helpdesk.Notification]{Noun: "notifications", Insert: insertNotifications, Walk: func(v visit, o *helpdesk.Notification) {
 		v.Own("notification", &o.ID)
 		v.To("user", &o.UserID)
@@ -306,7 +308,7 @@ func (n *nouns) rest() {
 	}}
 }
 
-// walkAudit shows what an entry is about, by what its action begins with.
+// walkAudit walks the subject of an entry, which the prefix of its action determines.
 func walkAudit(v visit, e *helpdesk.AuditEntry) {
 	v.Own("audit", &e.ID)
 	v.Loose("mailbox", &e.MailboxID)
@@ -318,8 +320,53 @@ func walkAudit(v visit, e *helpdesk.AuditEntry) {
 
 func validUser(u *user) error {
 	var problems fault.Collector
-	problems.Check(u.Gone || mailaddr.Valid(u.Email), "Email", "must be a mail address")
+	problems.Check(u.Gone || mailaddr.Valid(u.Email), "Email", "must be an email address")
 	return problems.Err()
+}
+
+// plainRows declares the rows of a plain noun.
+func plainRows[T, F any](noun storage.Declared[T, F]) *rows[T] {
+	r := &rows[T]{
+		Noun:   noun.Plural,
+		Insert: func(ctx ctx, x *target, rows []*T) error { return noun.Rows(x.Tx).Insert(ctx, rows...) },
+		Walk: func(v visit, t *T) {
+			v.Own(noun.Key, noun.ID(t))
+			for _, c := range noun.Columns {
+				walkColumn(v, c, c.Field(t))
+			}
+			if noun.Names != nil {
+				noun.Names(t, v.Loose)
+			}
+		},
+	}
+	for _, c := range noun.Columns {
+		if c.File {
+			r.File = func(t *T) *string { return c.Field(t).(*string) } //nolint:forcetypeassert // a key is text
+			r.Key = func(x *target, _ *T, name string) string { return x.fileKey(name) }
+		}
+	}
+	return r
+}
+
+// walkColumn walks the ids in a column.
+func walkColumn[T any](v visit, c storage.Column[T], field any) {
+	if c.Refers == "" {
+		return
+	}
+	switch field := field.(type) {
+	case *int64:
+		if c.Loose {
+			v.Loose(c.Refers, field)
+		} else {
+			v.To(c.Refers, field)
+		}
+	case storage.IDList:
+		if c.Limits {
+			limits(v, field.IDs())
+			return
+		}
+		v.LooseEach(c.Refers, field.IDs())
+	}
 }
 
 // inserted is the Insert of a noun whose rows are stored as they are.

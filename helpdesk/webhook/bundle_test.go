@@ -96,7 +96,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 // hook makes a webhook of tags.
 func (w *world) hook(url string) (subscription.Webhook, string) {
 	w.t.Helper()
-	hook, secret, err := w.desk.CreateWebhook(w.t.Context(), subscription.WebhookInput{URL: storage.Some(url), Events: storage.Some([]string{"tag.created"})})
+	hook, secret, err := w.desk.Webhooks().Create(w.t.Context(), subscription.WebhookInput{URL: storage.Some(url), Events: storage.Some([]string{"tag.created"})})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (w *world) hook(url string) (subscription.Webhook, string) {
 func (w *world) tags(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		must(w.desk.CreateTag(w.t.Context(), helpdesk.TagInput{Name: name}))(w.t)
+		must(w.desk.Tags().Create(w.t.Context(), helpdesk.TagInput{Name: name}))(w.t)
 	}
 	must(w.svc.Dispatch().Distribute(w.t.Context(), w.desk.AccountID()))(w.t)
 }
@@ -154,7 +154,7 @@ func (w *world) deliveries(hook subscription.Webhook) []subscription.WebhookDeli
 
 func (w *world) webhook(id int64) subscription.Webhook {
 	w.t.Helper()
-	return must(w.desk.Webhook(w.t.Context(), id))(w.t)
+	return must(w.desk.Webhooks().Get(w.t.Context(), id))(w.t)
 }
 
 // received is a request that a receiver got.

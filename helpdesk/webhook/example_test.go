@@ -39,10 +39,10 @@ func ExampleSender() {
 	}))
 	defer receiver.Close()
 	var hook subscription.Webhook
-	hook, secret, _ = desk.CreateWebhook(ctx, subscription.WebhookInput{
+	hook, secret, _ = desk.Webhooks().Create(ctx, subscription.WebhookInput{
 		URL: storage.Some(receiver.URL), Events: storage.Some([]string{"tag.created"}),
 	})
-	_, _ = desk.CreateTag(ctx, helpdesk.TagInput{Name: "Urgent"})
+	_, _ = desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Urgent"})
 
 	sender, err := webhook.New(webhook.Config{Dispatch: svc.Dispatch(), Dial: netguard.Dialer(true, time.Minute), Notifier: store})
 	if err != nil {
@@ -51,7 +51,7 @@ func ExampleSender() {
 	_, _ = svc.Dispatch().Distribute(ctx, account.ID)
 	due, _ := store.Claim(ctx, map[string]int{helpdesk.JobWebhook: 1}, time.Now(), time.Now().Add(time.Minute))
 	err = sender.Handle(ctx, due[0])
-	deliveries, _ := desk.WebhookDeliveries(ctx, subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{})
+	deliveries, _ := desk.Webhooks().Deliveries(ctx, subscription.WebhookDeliveryFilter{WebhookID: hook.ID}, storage.PageRequest{})
 	fmt.Println(deliveries.Items[0].State, deliveries.Items[0].Status, err)
 	// Output:
 	// application/cloudevents+json <nil>

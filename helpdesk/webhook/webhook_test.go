@@ -193,7 +193,7 @@ func TestPrivateAddresses(t *testing.T) {
 		if d := w.deliveries(hook)[0]; d.State != subscription.WebhookPending || d.Status != 0 || !strings.Contains(d.Problem, netguard.ErrPrivateHost.Error()) {
 			t.Errorf("%s: %+v", host, d)
 		}
-		if err := w.desk.DeleteWebhook(t.Context(), hook.ID); err != nil {
+		if err := w.desk.Webhooks().Delete(t.Context(), hook.ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -257,7 +257,7 @@ func TestSchedule(t *testing.T) {
 	if off.IsActive || off.Reason != subscription.WebhookFailing || off.Failures != 10 {
 		t.Errorf("%+v", off)
 	}
-	events := must(w.desk.Events(t.Context(), subscription.EventQuery{Types: []string{"webhook.disabled"}}, storage.PageRequest{}))(t).Items
+	events := must(w.desk.Events().List(t.Context(), subscription.EventQuery{Types: []string{"webhook.disabled"}}, storage.PageRequest{}))(t).Items
 	if len(events) != 1 || events[0].Subject != hook.ID || !strings.Contains(string(events[0].Data), `"reason":"failing"`) {
 		t.Errorf("events %+v", events)
 	}
@@ -322,7 +322,7 @@ func TestRotation(t *testing.T) {
 	t.Parallel()
 	w, in := newWorld(t, nil), newReceiver(t, nil)
 	hook, first := w.hook(in.URL)
-	_, second, err := w.desk.RotateWebhookSecret(t.Context(), hook.ID)
+	_, second, err := w.desk.Webhooks().RotateSecret(t.Context(), hook.ID)
 	if err != nil || first == second {
 		t.Fatal(first, second, err)
 	}
@@ -472,7 +472,7 @@ func TestTwoProcesses(t *testing.T) {
 			for n := range writers {
 				wait.Go(func() {
 					for i := range each {
-						if _, err := w.desk.CreateTag(t.Context(), helpdesk.TagInput{Name: fmt.Sprint(n, "-", i)}); err != nil {
+						if _, err := w.desk.Tags().Create(t.Context(), helpdesk.TagInput{Name: fmt.Sprint(n, "-", i)}); err != nil {
 							t.Error(err)
 						}
 					}
@@ -481,7 +481,7 @@ func TestTwoProcesses(t *testing.T) {
 			wait.Go(func() {
 				for i := range each {
 					in := subscription.WebhookInput{IsActive: storage.Some(i%2 == 1)}
-					if _, err := w.desk.UpdateWebhook(t.Context(), toggled.ID, in); err != nil {
+					if _, err := w.desk.Webhooks().Update(t.Context(), toggled.ID, in); err != nil {
 						t.Error(err)
 					}
 				}
@@ -541,7 +541,7 @@ func TestCost(t *testing.T) {
 		tag := func(name string) (calls int64) {
 			synctest.Wait()
 			before := store.calls.Load()
-			must(w.desk.CreateTag(ctx, helpdesk.TagInput{Name: name}))(t)
+			must(w.desk.Tags().Create(ctx, helpdesk.TagInput{Name: name}))(t)
 			synctest.Wait()
 			return store.calls.Load() - before
 		}
@@ -555,7 +555,7 @@ func TestCost(t *testing.T) {
 		if n := tag("c"); n != 1 || len(w.deliveries(hook)) != 2 {
 			t.Errorf("an event costs %d calls; %d deliveries", n, len(w.deliveries(hook)))
 		}
-		must(w.desk.UpdateWebhook(ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
+		must(w.desk.Webhooks().Update(ctx, hook.ID, subscription.WebhookInput{IsActive: storage.Some(false)}))(t)
 		tag("d")
 		if n := tag("e"); n != 0 || len(w.deliveries(hook)) != 2 {
 			t.Errorf("an event after the webhook was switched off costs %d calls; %d deliveries", n, len(w.deliveries(hook)))

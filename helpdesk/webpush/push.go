@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -32,6 +33,8 @@ type Push struct {
 	cfg    PushConfig
 	mu     sync.Mutex
 	sender *Sender // nil: not made yet
+	sealed []byte  // the key of sender in the vault
+	read   time.Time
 }
 
 var _ helpdesk.PushSender = (*Push)(nil)
@@ -40,6 +43,8 @@ const (
 	keyItem    = "webpush/key"
 	keyContext = "web push key"
 	keyLock    = time.Minute
+	// keyFresh is how long a process uses a key that was replaced: see [Renew].
+	keyFresh = time.Minute
 )
 
 // NewPush returns a push; it reads nothing yet.
@@ -68,7 +73,7 @@ func (p *Push) Push(ctx context.Context, d helpdesk.PushDevice, message []byte, 
 	err = sender.Send(ctx, Subscription{Endpoint: d.Endpoint, PublicKey: d.PublicKey, Auth: d.Auth}, message, life)
 	switch {
 	case errors.Is(err, ErrGone):
-		return &fault.Error{Kind: fault.NotFound, Message: "The browser no longer takes push notifications.", Err: err}
+		return &fault.Error{Kind: fault.NotFound, Message: "The browser no longer accepts push notifications.", Err: err}
 	case errors.Is(err, ErrBusy):
 		return &fault.Error{Kind: fault.Unavailable, Message: "The push service cannot be reached.", Err: err}
 	}
@@ -79,58 +84,98 @@ func (p *Push) Push(ctx context.Context, d helpdesk.PushDevice, message []byte, 
 func (p *Push) ready(ctx context.Context) (*Sender, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.sender != nil {
+	if p.sender != nil && p.cfg.Now().Sub(p.read) < keyFresh {
 		return p.sender, nil
 	}
-	key, err := p.read(ctx)
+	key, sealed, err := p.load(ctx)
 	if fault.Is(err, fault.NotFound) {
-		key, err = p.make(ctx)
+		key, sealed, err = p.make(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.sender = NewSender(Config{Key: key, Contact: p.cfg.Contact, Dial: p.cfg.Dial, Client: p.cfg.Client, Now: p.cfg.Now})
+	p.read = p.cfg.Now()
+	if p.sender != nil && bytes.Equal(p.sealed, sealed) {
+		return p.sender, nil
+	}
+	p.sealed, p.sender = sealed, NewSender(Config{Key: key, Contact: p.cfg.Contact, Dial: p.cfg.Dial, Client: p.cfg.Client, Now: p.cfg.Now})
 	return p.sender, nil
 }
 
-// read reads the key. One that cannot be opened is not found.
-func (p *Push) read(ctx context.Context) (Key, error) {
+// load reads the key. One that cannot be opened is not found.
+func (p *Push) load(ctx context.Context) (key Key, sealed []byte, err error) {
 	item, err := p.cfg.Vault.Item(ctx, keyItem)
 	if err != nil {
-		return Key{}, err
+		return key, nil, err
 	}
 	raw, err := p.cfg.Sealer.Open(item.Value, keyContext)
 	if err != nil {
-		return Key{}, fault.Missing("key", 0)
+		return key, nil, fault.Missing("key", 0)
 	}
-	return ParseKey(raw)
+	key, err = ParseKey(raw)
+	return key, item.Value, err
 }
 
 // make makes the key, unless another process does so.
-func (p *Push) make(ctx context.Context) (Key, error) {
+func (p *Push) make(ctx context.Context) (key Key, sealed []byte, err error) {
 	holder := rand.Text()
 	mine, err := p.cfg.Vault.TakeLock(ctx, keyItem, holder, p.cfg.Now(), p.cfg.Now().Add(keyLock))
 	if err != nil {
-		return Key{}, err
+		return key, nil, err
 	}
 	if !mine {
-		return Key{}, fault.New(fault.Unavailable, "Another server is preparing push notifications. Try again.")
+		return key, nil, fault.New(fault.Unavailable, "Another server is preparing push notifications. Try again.")
 	}
 	defer func() { _ = p.cfg.Vault.FreeLock(context.WithoutCancel(ctx), keyItem, holder) }() // it ends by itself
-	if key, err := p.read(ctx); !fault.Is(err, fault.NotFound) {
-		return key, err // made meanwhile
+	if key, sealed, err := p.load(ctx); !fault.Is(err, fault.NotFound) {
+		return key, sealed, err // made meanwhile
 	}
-	key, err := NewKey()
-	if err != nil {
-		return Key{}, err
+	if key, err = NewKey(); err != nil {
+		return key, nil, err
 	}
 	raw, err := key.Bytes()
 	if err != nil {
-		return Key{}, fmt.Errorf("webpush: %w", err)
+		return key, nil, fmt.Errorf("webpush: %w", err)
 	}
-	sealed, err := p.cfg.Sealer.Seal(raw, keyContext)
-	if err != nil {
-		return Key{}, fault.Wrap(fault.Internal, "sealing the key of push notifications", err)
+	if sealed, err = p.cfg.Sealer.Seal(raw, keyContext); err != nil {
+		return key, nil, fault.Wrap(fault.Internal, "sealing the key of push notifications", err)
 	}
-	return key, p.cfg.Vault.SetItem(ctx, storage.VaultItem{Key: keyItem, Value: sealed, Modified: p.cfg.Now()})
+	return key, sealed, p.cfg.Vault.SetItem(ctx, storage.VaultItem{Key: keyItem, Value: sealed, Modified: p.cfg.Now()})
 }
+
+// SealedWith returns the id of the key that seals the server's key, "" if there is none yet.
+func SealedWith(ctx context.Context, vault storage.Vault, sealer storage.KeyedSealer) (string, error) {
+	item, err := vault.Item(ctx, keyItem)
+	if fault.Is(err, fault.NotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return sealer.KeyOf(item.Value), nil
+}
+
+// Reseal seals the server's key with the first key of a sealer, and reports whether it was sealed with another. Devices notice
+// nothing.
+func Reseal(ctx context.Context, vault storage.Vault, sealer storage.KeyedSealer) (bool, error) {
+	item, err := vault.Item(ctx, keyItem)
+	if fault.Is(err, fault.NotFound) || err == nil && sealer.KeyOf(item.Value) == sealer.KeyIDs()[0] {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	raw, err := sealer.Open(item.Value, keyContext)
+	if err != nil {
+		return false, nil //nolint:nilerr // as good as gone: servers replace it
+	}
+	sealed, err := sealer.Seal(raw, keyContext)
+	if err != nil {
+		return false, fault.Wrap(fault.Internal, "sealing the key of push notifications", err)
+	}
+	return vault.ReplaceValue(ctx, keyItem, item.Value, sealed)
+}
+
+// Renew has servers make another key within a minute. Push services then refuse what is sent to the devices that know the
+// former one, and they are removed; each subscribes anew when its member next opens the desk there.
+func Renew(ctx context.Context, vault storage.Vault) error { return vault.DeleteItems(ctx, keyItem) }

@@ -50,7 +50,7 @@ func settled(root *node) string {
 		return joined(units)
 	}
 	for part := range chunks(units) {
-		settle(part)
+		chooseForms(part)
 	}
 	if !holds(units) {
 		for i := range units {
@@ -78,8 +78,8 @@ func chunks(units []unit) func(yield func([]unit) bool) {
 	}
 }
 
-// settle chooses the first form in which each unit comes back, also beside its neighbours.
-func settle(units []unit) {
+// chooseForms chooses the first form in which each unit comes back, also beside its neighbours.
+func chooseForms(units []unit) {
 	if holds(units) {
 		return
 	}
@@ -92,8 +92,8 @@ func settle(units []unit) {
 		return
 	}
 	left, right := units[:len(units)/2], units[len(units)/2:]
-	settle(left)
-	settle(right)
+	chooseForms(left)
+	chooseForms(right)
 	if holds(units) {
 		return
 	}

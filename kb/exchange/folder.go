@@ -100,7 +100,7 @@ func saved(folder fs.FS) (map[string]bool, error) {
 		case entry.IsDir():
 			return nil
 		case !entry.Type().IsRegular():
-			problems = append(problems, Problem{Path: name, Message: "it is no regular file"})
+			problems = append(problems, Problem{Path: name, Message: "it is not a regular file"})
 		case name == "site.yaml" || placed(name):
 			found[name] = true
 		case !strings.EqualFold(name, "README.md"):

@@ -258,7 +258,7 @@ func TestImportRefused(t *testing.T) {
 collections/erste-schritte/articles/a.en.draft.md: title is required
 collections/erste-schritte/index.pt-BR.md: name is longer than 300 characters
 files/b.txt: it is larger than 0 MB
-files/c.exe: files of this type are not taken
+files/c.exe: files of this type are not accepted
 site.yaml: visibility must be public or private`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Error(diff)

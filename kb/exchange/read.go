@@ -169,7 +169,7 @@ func (r *reader) visit(name string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	if !entry.Type().IsRegular() {
-		r.problem(name, "it is no regular file")
+		r.problem(name, "it is not a regular file")
 		return nil
 	}
 	if r.files++; r.files > MaxFiles {

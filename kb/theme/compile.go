@@ -64,7 +64,7 @@ func byName(templates map[string]string) (map[string]source, error) {
 			return nil, &Problem{Path: path, Message: fmt.Sprintf("the template %s already exists%s", name, nameOf(other.path))}
 		}
 		if size += len(templates[path]); size > MaxTemplates {
-			return nil, &Problem{Message: "The theme's templates are larger than 2 MB together."}
+			return nil, &Problem{Message: "The theme's templates are larger than 2 MB in total."}
 		}
 		own[name] = source{path: path, text: templates[path]}
 	}
@@ -168,7 +168,7 @@ func (p *page) escaped() (*instance, error) {
 	if layout == nil {
 		return nil, &Problem{Path: p.paths[layoutName], Message: "is empty"}
 	}
-	m.begin(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, words{})
+	m.reset(context.Background(), Limits{Steps: -1, Depth: 1}, Env{}, words{})
 	if err := layout.Execute(io.Discard, Page{}); err != nil && !errors.Is(err, ErrSteps) {
 		return nil, err
 	}
@@ -205,10 +205,10 @@ func (s *Set) Render(ctx context.Context, name string, p Page, env Env) ([]byte,
 
 func (i *instance) render(ctx context.Context, p Page, env Env) ([]byte, error) {
 	limits := env.Limits.withDefaults()
-	i.meter.begin(ctx, limits, env, wordsOf(p.Locale))
+	i.meter.reset(ctx, limits, env, wordsOf(p.Locale))
 	out := &output{left: limits.Output}
 	err := i.layout.Execute(out, p)
-	i.meter.begin(context.Background(), limits, Env{}, words{}) // keeps no reference to this page
+	i.meter.reset(context.Background(), limits, Env{}, words{}) // keeps no reference to this page
 	return out.page.Bytes(), err
 }
 

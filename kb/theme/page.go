@@ -195,10 +195,27 @@ type Contact struct {
 	Email       string
 	MaxFiles    int
 	MaxMB       int64
+	Fields      []ContactField // further questions
 	Suggestions []Article
 	Problems    []FieldProblem
 	// The problem of each field, or "".
 	AboutProblem, MessageProblem, NameProblem, EmailProblem, FilesProblem string
+}
+
+// ContactField is a question of the contact form.
+type ContactField struct {
+	Name    string // of its control
+	Label   string
+	Type    string // text, number, boolean, date, datetime, select, multiselect or url
+	Value   string // submitted value
+	Options []ContactOption
+	Problem string // "" if there is none
+}
+
+// ContactOption is a possible answer to a question.
+type ContactOption struct {
+	Value, Label string
+	Chosen       bool
 }
 
 // FieldProblem is a problem with a field of a form.

@@ -66,7 +66,7 @@ type meter struct {
 	words  words
 }
 
-func (m *meter) begin(ctx context.Context, limits Limits, env Env, in words) {
+func (m *meter) reset(ctx context.Context, limits Limits, env Env, in words) {
 	*m = meter{ctx: ctx, limits: limits, end: time.Now().Add(limits.Time), env: env, words: in}
 }
 

@@ -352,9 +352,10 @@ func sample(locale string) theme.Page {
 			Outdated: true, Headings: []theme.Heading{{Level: 2, Anchor: "one", Text: "One"}}, Related: articles[1:],
 			ReactURL: "/r", ViewURL: "/v", Token: "t", Sections: []theme.Category{category}, Previous: &articles[1], Next: &articles[1],
 		},
-		Search:  &theme.Search{Query: "so", Next: "/n", Results: []theme.Result{{Title: "First", URL: "/a/1", Snippet: "a <mark>so</mark>", Path: []string{"Start", "Basics"}}}},
-		Contact: &theme.Contact{URL: "/contact", Token: "t", MaxFiles: 5, MaxMB: 20, Suggestions: articles, EmailProblem: "Enter an address", Problems: []theme.FieldProblem{{Field: "email", Text: "Enter an address"}}},
-		SignIn:  &theme.SignIn{URL: "/sign-in", Token: "t"}, Popular: articles, Recent: articles,
+		Search: &theme.Search{Query: "so", Next: "/n", Results: []theme.Result{{Title: "First", URL: "/a/1", Snippet: "a <mark>so</mark>", Path: []string{"Start", "Basics"}}}},
+		Contact: &theme.Contact{URL: "/contact", Token: "t", MaxFiles: 5, MaxMB: 20, Suggestions: articles, EmailProblem: "Enter an address", Problems: []theme.FieldProblem{{Field: "email", Text: "Enter an address"}},
+			Fields: []theme.ContactField{{Name: "f_a", Label: "A", Type: "text"}, {Name: "f_b", Label: "B", Type: "multiselect", Options: []theme.ContactOption{{Value: "x", Label: "X"}}, Problem: "Choose one"}}},
+		SignIn: &theme.SignIn{URL: "/sign-in", Token: "t"}, Popular: articles, Recent: articles,
 	}
 }
 

@@ -70,7 +70,7 @@ func (r *reader) all() error {
 		case header.Name == nameEnd:
 			return r.end(header)
 		case strings.HasPrefix(header.Name, dirSums):
-			err = r.settle(header)
+			err = r.compareSums(header)
 		case r.sums.count == sumsEach:
 			err = damaged("it has no sums where some belong")
 		default:
@@ -193,8 +193,8 @@ func small(header *tar.Header, content io.Reader, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// settle compares the checksums of the entries since the last sums entry.
-func (r *reader) settle(header *tar.Header) error {
+// compareSums compares the checksums of the entries since the last sums entry.
+func (r *reader) compareSums(header *tar.Header) error {
 	name, want := r.sums.next()
 	if header.Name != name || r.sums.count == 0 || header.Size != int64(len(want)) {
 		return damaged("its sums are not those of its files")

@@ -63,7 +63,7 @@ func Restore(ctx context.Context, archive io.ReadSeeker, cfg RestoreConfig) (Rep
 		return Report{}, err
 	}
 	r := &restorer{RestoreConfig: cfg, ctx: ctx, archive: archive}
-	if err := r.begin(); err != nil {
+	if err := r.prepareTarget(); err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = r.lock.Close() }()
@@ -89,8 +89,8 @@ func (r *restorer) marker() string { return filepath.Join(r.Data, restoring) }
 // stage returns the path of the database until everything else is restored.
 func (r *restorer) stage() string { return r.Database + ".restoring" }
 
-// begin makes sure that no other restore is running, and that the target is empty or was when an interrupted restore began.
-func (r *restorer) begin() error {
+// prepareTarget makes sure that no other restore is running, and that the target is empty or was when an interrupted restore began.
+func (r *restorer) prepareTarget() error {
 	_, err := os.Lstat(r.marker())
 	r.again = err == nil
 	if !r.again {

@@ -216,7 +216,7 @@ func (w *writer) entry(name string, size int64, at time.Time, r io.Reader) error
 	w.sums.add(name, size, sum)
 	w.src.Progress(w.sums.Totals)
 	if w.sums.count == sumsEach {
-		return w.settle()
+		return w.writeSums()
 	}
 	return nil
 }
@@ -238,8 +238,8 @@ func (w *writer) copy(name string, size int64, at time.Time, r io.Reader) ([]byt
 	return sum.Sum(nil), err
 }
 
-// settle writes the checksums of the entries since the last sums entry.
-func (w *writer) settle() error {
+// writeSums writes the checksums of the entries since the last sums entry.
+func (w *writer) writeSums() error {
 	name, content := w.sums.next()
 	_, err := w.copy(name, int64(len(content)), w.src.Info.Created, bytes.NewReader(content))
 	w.sums.taken()
@@ -248,7 +248,7 @@ func (w *writer) settle() error {
 
 func (w *writer) end() error {
 	if w.sums.count > 0 {
-		if err := w.settle(); err != nil {
+		if err := w.writeSums(); err != nil {
 			return err
 		}
 	}

@@ -53,7 +53,7 @@ func Copy(ctx context.Context, cfg CopyConfig) (Copied, error) {
 		cfg.AtOnce = copyAtOnce
 	}
 	c := &copying{CopyConfig: cfg}
-	mark, whole, err := c.begin(ctx)
+	mark, whole, err := c.prepareTarget(ctx)
 	if err != nil {
 		return Copied{}, err
 	}
@@ -70,8 +70,8 @@ type copying struct {
 	done Copied
 }
 
-// begin checks that From may be copied to To, and marks To as incomplete.
-func (c *copying) begin(ctx context.Context) (mark string, whole bool, err error) {
+// prepareTarget checks that From may be copied to To, and marks To as incomplete.
+func (c *copying) prepareTarget(ctx context.Context) (mark string, whole bool, err error) {
 	if mark, err = markOf(ctx, c.From); err != nil {
 		return "", false, err
 	}

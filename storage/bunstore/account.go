@@ -27,6 +27,7 @@ type accountRow struct {
 	SealedErasureKeys   []byte
 	Origin              string
 	OriginFinishedAt    int64
+	Listens             list[string]
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -38,6 +39,7 @@ func (r *accountRow) account() identity.Account {
 		RemoteImages: identity.RemoteImages(r.RemoteImages), TrackSeen: r.TrackSeen, RequireSecondFactor: r.RequireSecondFactor,
 		SealedErasureKeys: empty(r.SealedErasureKeys),
 		Origin:            identity.Origin{Archive: r.Origin, FinishedAt: timeOf(r.OriginFinishedAt)},
+		Listens:           r.Listens,
 		CreatedAt:         timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -49,6 +51,7 @@ func accountRowOf(a *identity.Account) accountRow {
 		RemoteImages: string(a.RemoteImages), TrackSeen: a.TrackSeen, RequireSecondFactor: a.RequireSecondFactor,
 		SealedErasureKeys: empty(a.SealedErasureKeys),
 		Origin:            a.Origin.Archive, OriginFinishedAt: micros(a.Origin.FinishedAt),
+		Listens:   a.Listens,
 		CreatedAt: micros(a.CreatedAt), UpdatedAt: micros(a.UpdatedAt),
 	}
 }
@@ -134,6 +137,10 @@ func (w writer) DeleteAccount(ctx context.Context) error {
 	if err := q.Scan(ctx, &locked); err != nil {
 		return failure(ctx, err, "account", id)
 	}
+	_, err := w.raw("DELETE FROM hw_idempotency WHERE conversation_id IN (SELECT id FROM hw_conversations WHERE account_id = ?)", id).Exec(ctx)
+	if err != nil {
+		return failure(ctx, err, "idempotency key", 0)
+	}
 	for _, table := range append(slices.Clone(siteTables),
 		"hw_sites", "hw_inbound_mails", "hw_conversations", "hw_conversation_counts", "hw_customers", "hw_mailboxes", "hw_memberships", "hw_roles", "hw_invitations",
 	) {
@@ -159,46 +166,6 @@ func (w writer) TakeNumber(ctx context.Context) (int64, error) {
 	}
 	w.foundAccount()
 	return number, nil
-}
-
-type roleRow struct {
-	bun.BaseModel `bun:"table:hw_roles,alias:hw_roles"`
-	ID            int64 `bun:",pk,autoincrement"`
-	AccountID     int64
-	RoleKey       string
-	Name          string
-	Description   string
-	Permissions   list[identity.Permission]
-	CreatedAt     int64
-	UpdatedAt     int64
-}
-
-func (r *roleRow) role() identity.Role {
-	return identity.Role{
-		ID: r.ID, Key: r.RoleKey, Name: r.Name, Description: r.Description, Permissions: r.Permissions,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
-	}
-}
-
-func roleRowOf(account int64, r *identity.Role) roleRow {
-	return roleRow{
-		ID: r.ID, AccountID: account, RoleKey: r.Key, Name: r.Name, Description: r.Description,
-		Permissions: r.Permissions, CreatedAt: micros(r.CreatedAt), UpdatedAt: micros(r.UpdatedAt),
-	}
-}
-
-var roles = table[writer, identity.Role, storage.NoFilter, roleRow]{
-	Noun: nouns.Roles, row: roleRowOf, item: (*roleRow).role,
-}
-
-// Roles implements [helpdesk.Reader].
-func (r reader) Roles() storage.RowReader[identity.Role, storage.NoFilter] {
-	return rowsOf(r.placed(), &roles)
-}
-
-// Roles implements [helpdesk.Rows].
-func (w writer) Roles() storage.Rows[identity.Role, storage.NoFilter] {
-	return storedOf(w, &roles)
 }
 
 // UsersByID implements [identity.AccountReader].

@@ -56,7 +56,7 @@ func (db *DB) announce(kinds []string, accounts []int64) {
 
 // sendAnnouncements sends what waits, until nothing does.
 func (db *DB) sendAnnouncements() {
-	for some := db.announcements.take(); len(some) > 0; some = db.announcements.take() {
+	for some := db.announcements.nextBatch(); len(some) > 0; some = db.announcements.nextBatch() {
 		if err := db.notify(some); err != nil {
 			db.cfg.Logger.Debug("other processes were not told about jobs and events", "error", err)
 		}
@@ -64,8 +64,8 @@ func (db *DB) sendAnnouncements() {
 	}
 }
 
-// take returns what waits. When nothing does, all is sent.
-func (a *announcements) take() (some []announcement) {
+// nextBatch returns what waits. When nothing does, all is sent.
+func (a *announcements) nextBatch() (some []announcement) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for one := range a.waiting {

@@ -25,22 +25,23 @@ func TestAnswerQueries(t *testing.T) {
 		svc, desk, c := answering(t, bunstore.New(app.WithQueryHook(seen), bunstore.Config{}))
 		ids := []int64{c.ID}
 		for range 9 {
-			more, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "A window"})
+			more, err := desk.Conversations().Create(ctx, helpdesk.ConversationInput{Channel: "email", To: "bob@example.com", Subject: "A window"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, more.ID)
 		}
 		seen.take()
-		if _, err := desk.UpdateConversations(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(desk.UserID())}); err != nil {
+		if _, err := desk.Conversations().UpdateAll(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(desk.UserID())}); err != nil {
 			t.Fatal(err)
 		}
 		if queries := seen.take(); len(queries) > 6 {
 			t.Errorf("10 conversations are updated with %d statements:\n%s", len(queries), strings.Join(queries, "\n"))
 		}
-		most := map[string]int{"post": 15, "begin": 16, "report": 7}
+		// Answers go to new addresses, which the search index gets: two of the statements to post on SQLite, one on PostgreSQL.
+		most := map[string]int{"post": 17, "begin": 16, "report": 7}
 		if strings.Contains(app.String(), "pg") {
-			most = map[string]int{"post": 12, "begin": 14, "report": 5}
+			most = map[string]int{"post": 13, "begin": 14, "report": 5}
 		}
 		check := func(what string) {
 			t.Helper()
@@ -55,7 +56,7 @@ func TestAnswerQueries(t *testing.T) {
 		}
 		for n := range 4 {
 			seen.take()
-			i, err := desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{
+			i, err := desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{
 				Type: helpdesk.TypeUser, Body: "Push.", To: []string{fmt.Sprintf("ada%d@example.com", n)}, Cc: colleagues,
 			})
 			if err != nil {
@@ -88,10 +89,10 @@ func answering(t *testing.T, store helpdesk.Store) (*helpdesk.Service, *helpdesk
 	t.Helper()
 	ctx, svc := t.Context(), service(t, store)
 	desk := firstDesk(t, svc)
-	if _, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
+	if _, err := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	c, err := desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "The door",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
 	})
@@ -130,11 +131,11 @@ func TestAnswerTrips(t *testing.T) {
 		most int
 	}{{helpdesk.TypeUser, 16}, {helpdesk.TypeNote, 11}} {
 		fewest := 100
-		for n := range 10 { // after three, all statements are prepared; a connection that was idle for a second is asked first
+		for n := range 10 { // a connection that was idle for a second is asked first
 			bunstore.Announced(db)
 			before := proxy.Trips()
 			in := helpdesk.InteractionInput{Type: tc.what, Body: fmt.Sprintf("Push %s %d.", tc.what, n)} // the index of words changes, too
-			if _, err := desk.CreateInteraction(t.Context(), c.ID, in); err != nil {
+			if _, err := desk.Interactions().Create(t.Context(), c.ID, in); err != nil {
 				t.Fatal(err)
 			}
 			bunstore.Announced(db)

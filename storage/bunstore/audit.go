@@ -20,13 +20,14 @@ type auditRow struct {
 	UserID        int64
 	TokenID       int64
 	Address       string
+	Changes       items[storage.AuditChange]
 	CreatedAt     int64
 }
 
 func (r *auditRow) entry() helpdesk.AuditEntry {
 	return helpdesk.AuditEntry{
 		ID: r.ID, Action: r.Action, Subject: r.Subject, MailboxID: r.MailboxID, UserID: r.UserID, TokenID: r.TokenID,
-		Address: r.Address, CreatedAt: timeOf(r.CreatedAt),
+		Address: r.Address, Changes: r.Changes, CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
@@ -57,7 +58,7 @@ func (o outbox) InsertAudit(ctx context.Context, entries []helpdesk.AuditEntry) 
 	for i, e := range entries {
 		rows[i] = auditRow{
 			AccountID: o.of, Action: e.Action, Subject: e.Subject, MailboxID: e.MailboxID, UserID: e.UserID,
-			TokenID: e.TokenID, Address: e.Address, CreatedAt: micros(e.CreatedAt),
+			TokenID: e.TokenID, Address: e.Address, Changes: e.Changes, CreatedAt: micros(e.CreatedAt),
 		}
 		ids[i] = &entries[i].ID
 	}

@@ -92,14 +92,8 @@ func TestBigPlans(t *testing.T) {
 				}
 				queries := seen.take()
 				for _, query := range queries {
-					plans := plansOf(t, app, query)
-					for i, plan := range plans {
-						if i > 0 && cost(t, plan) > 10*cost(t, plans[0]) {
-							continue // the server sees that planning for the values pays off
-						}
-						if !read.index.MatchString(plan) {
-							t.Errorf("%s, statistics %v, plan %d:\n%s\n%s", name, made, i, query, plan)
-						}
+					if plan := planOf(t, app, query); !read.index.MatchString(plan) {
+						t.Errorf("%s, statistics %v:\n%s\n%s", name, made, query, plan)
 					}
 				}
 			}
@@ -122,7 +116,7 @@ func bigStatistics(app *bun.DB) [][]string {
 	}
 }
 
-// bigRead is a read of which all plans are checked.
+// bigRead is a read whose plan is checked.
 type bigRead struct {
 	index *regexp.Regexp
 	run   func(ctx context.Context) error
@@ -190,15 +184,15 @@ func searchBig(t *testing.T, app *bun.DB) {
 	}
 }
 
-// plansOf returns how the database would run a query.
-func plansOf(t *testing.T, app *bun.DB, query string) []string {
+// planOf returns how the database would run a query.
+func planOf(t *testing.T, app *bun.DB, query string) string {
 	t.Helper()
 	conn, err := app.DB.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	return (&planner{t: t, conn: conn, postgres: strings.Contains(app.String(), "pg")}).plans(query)
+	return (&planner{t: t, conn: conn, postgres: strings.Contains(app.String(), "pg")}).plan(query)
 }
 
 // bigText is the text with the bigWords of a conversation.
@@ -226,7 +220,7 @@ func fillBig(t *testing.T, app *bun.DB, n int) {
 		`INSERT INTO hw_mailboxes (account_id, name, email, email_key, from_name, internal_local, inbound_type, host, port,
 			username, encryption, validate_certificate, folders, created_at, updated_at)
 			VALUES (1, 'm', 'm', 'm', '', 'm', 'FWD', '', 0, '', '', TRUE, '[]', 0, 0)`,
-		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0), (1, 'd', 'e', 'f', 0, 0)`,
+		`INSERT INTO hw_customers (account_id, first_name, last_name, company, company_id, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0, 0), (1, 'd', 'e', 'f', 5, 0, 0)`,
 		`INSERT INTO hw_mailboxes (account_id, name, email, email_key, from_name, internal_local, inbound_type, host, port,
 			username, encryption, validate_certificate, folders, created_at, updated_at)
 			VALUES (1, 'n', 'n', 'n', '', 'n', 'FWD', '', 0, '', '', TRUE, '[]', 0, 0)`,

@@ -37,6 +37,7 @@ var embedded = map[string]func(t testing.TB) *bun.DB{
 		if err != nil {
 			t.Fatal(err)
 		}
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
 		db := stdlib.OpenDB(*config)
 		db.SetMaxOpenConns(10)
 		return bun.NewDB(db, pgdialect.New())
@@ -94,7 +95,7 @@ func newAccount(ctx context.Context, store helpdesk.Store, name string) (identit
 			return err
 		}
 		in := tx.Within(helpdesk.Scope{AccountID: account.ID})
-		if err := in.Roles().Insert(ctx, &identity.Role{Name: "all"}); err != nil {
+		if err := helpdesk.Nouns().Roles.Rows(in).Insert(ctx, &identity.Role{Name: "all"}); err != nil {
 			return err
 		}
 		if err := in.Emit(ctx, storage.Event{Type: "account.created"}); err != nil {
@@ -112,7 +113,7 @@ func left(t *testing.T, db *bunstore.DB, account int64, want bool) {
 	if fault.Is(err, fault.NotFound) == want {
 		t.Errorf("account %d: %v, want it there: %v", account, err, want)
 	}
-	roles, err := db.Within(helpdesk.Scope{AccountID: account}).Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	roles, err := helpdesk.Nouns().Roles.Reader(db.Within(helpdesk.Scope{AccountID: account})).List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	if err != nil || (len(roles) == 1) != want {
 		t.Errorf("account %d: %d roles, %v", account, len(roles), err)
 	}
@@ -195,7 +196,7 @@ func TestBindSavepoint(t *testing.T) {
 		var kept helpdesk.Tx
 		err = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			kept = tx
-			if err := tx.Roles().Insert(ctx, &identity.Role{Name: "undone"}); err != nil {
+			if err := helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &identity.Role{Name: "undone"}); err != nil {
 				return err
 			}
 			if err := tx.Emit(ctx, storage.Event{Type: "undone"}); err != nil {
@@ -222,7 +223,7 @@ func TestBindSavepoint(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			_ = bound.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-				_ = tx.Roles().Insert(ctx, &identity.Role{Name: "undone"})
+				_ = helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &identity.Role{Name: "undone"})
 				panic(errOnPurpose)
 			})
 		}()
@@ -234,7 +235,7 @@ func TestBindSavepoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		left(t, db, first.ID, true)
-		if roles, err := db.Within(helpdesk.Scope{AccountID: second.ID}).Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}); err != nil || len(roles) != 1 {
+		if roles, err := helpdesk.Nouns().Roles.Reader(db.Within(helpdesk.Scope{AccountID: second.ID})).List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}); err != nil || len(roles) != 1 {
 			t.Errorf("%v, %v", roles, err)
 		}
 	})

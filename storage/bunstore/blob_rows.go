@@ -18,12 +18,23 @@ var (
 
 // blobColumns lists all columns that hold blob keys. The sweep would delete the blobs of a column missing here: a test
 // compares the list with the schema.
-var blobColumns = []blobColumn{
+var blobColumns = append(plainBlobColumns(), []blobColumn{
 	{"hw_attachments", "blob_key"},
 	{"hw_inbound_mails", "raw_key"},
-	{"hw_reply_files", "blob_key"},
 	{"hw_site_files", "blob_key"},
 	{"hw_theme_files", "blob_key"},
+}...)
+
+// plainBlobColumns lists those of plain nouns.
+func plainBlobColumns() (all []blobColumn) {
+	for _, t := range nouns.Tables() {
+		for _, c := range t.Columns {
+			if c.File {
+				all = append(all, blobColumn{t.Name, c.Name})
+			}
+		}
+	}
+	return all
 }
 
 type blobColumn struct{ table, column string }

@@ -33,7 +33,7 @@ func TestReadsEndWithTheirContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	read := func(ctx context.Context) ([]identity.Role, error) {
-		return db.Within(helpdesk.Scope{AccountID: account.ID}).Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+		return helpdesk.Nouns().Roles.Reader(db.Within(helpdesk.Scope{AccountID: account.ID})).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -82,7 +82,7 @@ func TestTransactionsEndWithTheirContext(t *testing.T) {
 				if _, err := tx.TakeNumber(ctx); err != nil { // locks the account
 					return err
 				}
-				return tx.Roles().Insert(ctx, &identity.Role{Name: name})
+				return helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &identity.Role{Name: name})
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -104,7 +104,7 @@ func TestTransactionsEndWithTheirContext(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}
-			roles, err := db.Within(scope).Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+			roles, err := helpdesk.Nouns().Roles.Reader(db.Within(scope)).List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 			var names []string
 			for _, r := range roles {
 				names = append(names, r.Name)

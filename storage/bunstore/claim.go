@@ -24,8 +24,8 @@ type attempt struct {
 	Attempt int
 }
 
-// begin records that a claim is in progress.
-func (h *hands) begin() (claim int) {
+// startClaim records that a claim is in progress.
+func (h *hands) startClaim() (claim int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.claims == nil {

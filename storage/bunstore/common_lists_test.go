@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -32,6 +33,9 @@ func commonLists() []commonList {
 		return helpdesk.ConversationOrder{ConversationFilter: f, Sort: sort}
 	}
 	const created, updated, awaiting = helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByAwaiting
+	now, never := time.UnixMicro(1700000000006000), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+	overdue, soon := helpdesk.DueRange{Before: now}, helpdesk.DueRange{From: now, Before: never, Soon: now}
+	today := helpdesk.DueRange{From: now.Add(-time.Millisecond), Before: now.Add(12 * time.Hour)}
 	return []commonList{
 		{name: "all", index: "hw_conversations_created", order: by(created, filter{})},
 		{name: "posted", index: "hw_conversations_shelf_created", order: by(created, filter{Statuses: []helpdesk.Status{helpdesk.StatusPosted}})},
@@ -48,8 +52,16 @@ func commonLists() []commonList {
 		{name: "open, of a restricted member", index: "hw_conversations_mailbox_shelf_updated", order: by(updated, filter{Statuses: open, Snoozed: awake, Spam: genuine}), in: []int64{2}},
 		{name: "a tag's", index: "hw_conversation_tags_created", order: by(created, filter{TagIDs: []int64{1}})},
 		{name: "open with a tag", index: "hw_conversation_tags_shelf_updated", order: by(updated, filter{Statuses: open, Snoozed: awake, Spam: genuine, TagIDs: []int64{1}})},
+		{name: "with a value", index: "hw_conversation_values_created", order: by(created, filter{Fields: []helpdesk.FieldMatch{{FieldID: 1, Keys: []string{"gold"}}}})},
+		{name: "with a value, by change", index: "hw_conversation_values_updated", order: by(updated, filter{Fields: []helpdesk.FieldMatch{{FieldID: 1, Keys: []string{"gold"}}}})},
+		{name: "open with a value", index: "hw_conversation_values_shelf_updated", order: by(updated, filter{Statuses: open, Snoozed: awake, Spam: genuine, Fields: []helpdesk.FieldMatch{{FieldID: 1, Keys: []string{"gold"}}}})},
 		{name: "a customer's", index: "hw_conversations_customer_created", order: by(created, filter{CustomerID: 2})},
 		{name: "spam", index: "hw_conversations_shelf_updated", order: by(updated, filter{Spam: storage.Some(true)})},
+		{name: "due", index: "hw_conversations_due", order: by(helpdesk.ByDue, filter{}), ascending: true},
+		{name: "overdue", index: "hw_conversations_due", order: by(helpdesk.ByDue, filter{Due: overdue}), ascending: true},
+		{name: "due soon", index: "hw_conversations_due", order: by(helpdesk.ByDue, filter{Due: soon}), ascending: true},
+		{name: "due today", index: "hw_conversations_due", order: by(helpdesk.ByDue, filter{Due: today}), ascending: true},
+		{name: "due at any time", index: "hw_conversations_due", order: by(helpdesk.ByDue, filter{Due: helpdesk.DueRange{Before: never}}), ascending: true},
 		{name: "snoozed", index: "hw_conversations_shelf_updated", order: by(updated, filter{Statuses: open, Snoozed: storage.Some(true), Spam: genuine})},
 	}
 }
@@ -81,15 +93,20 @@ func fillLists(tb testing.TB, app *bun.DB, total int, together bool) {
 		`INSERT INTO hw_customers (account_id, first_name, last_name, company, created_at, updated_at) VALUES (1, 'a', 'b', 'c', 0, 0), (1, 'd', 'e', 'f', 0, 0)`,
 		`INSERT INTO hw_tags (account_id, name, name_key, color, created_at, updated_at) VALUES (1, 'a', 'a', '', 0, 0), (1, 'b', 'b', '', 0, 0)`,
 		rows+`INSERT INTO hw_conversations (account_id, number, channel, mailbox_id, customer_id, customer_email, user_id, team_id, status,
-			subject, preview, awaiting_since, snoozed_until, priority, spam_at, created_at, updated_at)
+			subject, preview, awaiting_since, snoozed_until, priority, spam_at, due_at, soon_at, created_at, updated_at)
 			SELECT 1, i + 1, 'email', CASE WHEN state = 6 THEN 2 ELSE 1 END, CASE WHEN state IN (2, 3) THEN 2 ELSE 1 END, '',
 			CASE state WHEN 0 THEN 0 WHEN 1 THEN 7 WHEN 2 THEN 8 ELSE 9 END, CASE WHEN state = 2 THEN 1 ELSE 0 END,
 			CASE WHEN state IN (0, 1, 5, 6) THEN 'posted' WHEN state = 2 THEN 'pending' ELSE 'closed' END, '', '',
 			CASE WHEN state IN (0, 1) AND i / 10 % 2 = 0 THEN 1700000000000000 + i ELSE `+never+` END,
 			CASE WHEN state = 5 THEN 1800000000000000 ELSE `+never+` END, 'normal', CASE WHEN state = 4 THEN 1 ELSE `+never+` END,
+			CASE WHEN state IN (0, 1) THEN 1700000000000000 + i ELSE `+never+` END, CASE WHEN state IN (0, 1) THEN 1699999999000000 + i ELSE `+never+` END,
 			1700000000000000 + i, 1700000000000000 + i FROM n`,
 		rows+`INSERT INTO hw_conversation_tags (account_id, conversation_id, tag_id) SELECT 1, i + 1, 1 FROM n WHERE state = 2 OR state = 8`,
 		rows+`INSERT INTO hw_conversation_tags (account_id, conversation_id, tag_id) SELECT 1, i + 1, 2 FROM n WHERE state >= 8 OR i % 1000 = 0`,
+		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO hw_fields (account_id, applies_to, field_key, label, type, options,
+			required_to_close, customer_visible, sort_order, created_at, updated_at) SELECT 1, 'conversation', 'f' || i, '', 'text', '[]', FALSE, FALSE, 0, 0, 0 FROM n`,
+		rows+`INSERT INTO hw_conversation_values (account_id, subject_id, field_id, value_key, value) SELECT 1, i + 1, 1, CASE WHEN state IN (2, 8) THEN 'gold' ELSE 'silver' END, '' FROM n`,
+		rows+`INSERT INTO hw_conversation_values (account_id, subject_id, field_id, value_key, value, number) SELECT 1, i + 1, 2 + i % 99, CAST(i AS TEXT), '', i FROM n`,
 		"ANALYZE",
 	) {
 		if _, err := conn.ExecContext(tb.Context(), statement); err != nil {
@@ -138,7 +155,8 @@ func TestCommonLists(t *testing.T) {
 	}
 }
 
-// checkWork checks the index that the statement of a list is read from and, on PostgreSQL, how many pages of the database it reads.
+// checkWork checks the index that the statement of a list is read from and, on PostgreSQL, how many pages of the database it
+// reads.
 func checkWork(t *testing.T, app *bun.DB, l commonList, queries []string) {
 	t.Helper()
 	const most = 600 // pages: four for the way down in an index, for each of some ranges and of 26 rows
@@ -146,10 +164,8 @@ func checkWork(t *testing.T, app *bun.DB, l commonList, queries []string) {
 		t.Errorf("%s: %d statements: %s", l.name, len(queries), queries)
 		return
 	}
-	for _, plan := range plansOf(t, app, queries[0]) {
-		if !regexp.MustCompile(l.index + `\b`).MatchString(plan) {
-			t.Errorf("%s is not read from %s:\n%s\n%s", l.name, l.index, queries[0], plan)
-		}
+	if plan := planOf(t, app, queries[0]); !regexp.MustCompile(l.index + `\b`).MatchString(plan) {
+		t.Errorf("%s is not read from %s:\n%s\n%s", l.name, l.index, queries[0], plan)
 	}
 	if !strings.Contains(app.String(), "pg") {
 		return

@@ -31,6 +31,10 @@ type conversationRow struct {
 	AwaitingSince   int64
 	SnoozedUntil    int64
 	SpamAt          int64
+	SLAID           int64 `bun:"sla_id"`
+	SLATrack        string
+	DueAt           int64
+	SoonAt          int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -41,6 +45,7 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		CustomerEmailID: r.CustomerEmailID, CustomerEmail: r.CustomerEmail, UserID: r.UserID, TeamID: r.TeamID,
 		Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority), Subject: r.Subject, Preview: r.Preview,
 		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil), SpamAt: timeOf(r.SpamAt),
+		SLAID: r.SLAID, SLATrack: r.SLATrack, DueAt: timeOf(r.DueAt), SoonAt: timeOf(r.SoonAt),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -51,6 +56,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		CustomerID: c.CustomerID, CustomerEmailID: c.CustomerEmailID, CustomerEmail: c.CustomerEmail,
 		UserID: c.UserID, TeamID: c.TeamID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
 		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil), SpamAt: micros(c.SpamAt),
+		SLAID: c.SLAID, SLATrack: c.SLATrack, DueAt: micros(c.DueAt), SoonAt: micros(c.SoonAt),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
@@ -66,19 +72,24 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 	helpdesk.ByUpdated:  "updated_at",
 	helpdesk.ByNumber:   "number",
 	helpdesk.ByAwaiting: "awaiting_key",
+	helpdesk.ByDue:      "due_key",
 }
 
 // narrow checks all conditions of a filter, and the scope's mailboxes, for each row of a query.
 func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
 	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities)).Err(checkText(f.Terms))
 	for _, part := range []filter{
-		withStatus(f.Statuses), withAwaiting(f.Awaiting), withSnooze(f.Snoozed), withSpam(f.Spam), withPriority(f.Priorities),
-		r.ofPeople(f), withChange(f.UpdatedSince), r.ofDesk(f),
+		withStatus(f.Statuses), withAwaiting(f.Awaiting), withSnooze(f.Snoozed), withSpam(f.Spam), withPriority(f.Priorities), withDue(f.Due),
+		r.ofPeople(f), withChange(f.UpdatedSince), withBegin(f.CreatedBefore), r.ofDesk(f),
 	} {
 		q.ApplyQueryBuilder(part)
 	}
 	if f.CustomerID != 0 {
 		q.Where("?TableName.customer_id = ?", f.CustomerID)
+	}
+	if f.CompanyID != 0 { // an expression that no planner turns into a join
+		q.Where(`COALESCE((SELECT o.company_id FROM hw_customers AS o WHERE o.account_id = ?TableName.account_id
+			AND o.id = ?TableName.customer_id), 0) = ?`, f.CompanyID)
 	}
 	if len(f.Terms) > 0 {
 		q.ApplyQueryBuilder(r.hasTerms(conversationSearch, f.Terms))
@@ -86,19 +97,39 @@ func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
 	if len(f.TagIDs) > 0 {
 		q.ApplyQueryBuilder(tagged(f.TagIDs))
 	}
+	q.Err(checkText(f.Fields)).ApplyQueryBuilder(hasValues(conversationValues.name, f.Fields))
 	if len(f.Audience) > 0 {
 		clause, args := r.meets("i", f.Audience)
 		q.Err(checkText(f.Audience)).Where("EXISTS (SELECT 1 FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id"+
 			" AND i.conversation_id = ?TableName.id AND "+clause+")", args...)
 	}
+	if f.Attached {
+		q.ApplyQueryBuilder(attached)
+	}
+	for _, also := range f.Also {
+		r.narrow(q, also)
+	}
+	for _, except := range f.Except {
+		q.Where("TRUE").WhereGroup(" AND NOT ", func(q *bun.SelectQuery) *bun.SelectQuery {
+			r.narrow(q.Where("TRUE"), except)
+			return q
+		})
+	}
 }
 
-// tagged checks the tags of each row, with an expression that no planner turns into a join.
+// tagged checks the tags of each row, with an expression that no planner turns into a join and that is never NULL.
 func tagged(ids []int64) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where(`(SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
-			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1) = 1`, bun.List(ids))
+		return q.Where(`COALESCE((SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
+			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1), 0) = 1`, bun.List(ids))
 	}
+}
+
+// attached checks the files of each row, with an expression like that of tagged.
+func attached(q bun.QueryBuilder) bun.QueryBuilder {
+	return q.Where(`COALESCE((SELECT 1 FROM hw_attachments AS a WHERE a.account_id = ?TableName.account_id
+		AND a.conversation_id = ?TableName.id AND a.is_inline = ? AND (SELECT i.status FROM hw_interactions AS i
+		WHERE i.account_id = a.account_id AND i.id = a.interaction_id) <> 'draft' LIMIT 1), 0) = 1`, false)
 }
 
 var conversations = table[writer, helpdesk.Conversation, helpdesk.ConversationOrder, conversationRow]{
@@ -159,6 +190,9 @@ func (w writer) deleteConversations(ctx context.Context, ids []int64) error {
 // forgetConversations turns the mails of conversations into tombstones and removes references to them.
 func (w writer) forgetConversations(ctx context.Context, ids []int64) error {
 	if err := w.leaveTombstones(ctx, "conversation_id", ids); err != nil {
+		return err
+	}
+	if err := w.forgetNotes(ctx, ids); err != nil {
 		return err
 	}
 	_, err := w.raw("UPDATE hw_conversations SET refers_to = 0 WHERE account_id = ? AND refers_to <> 0 AND refers_to IN (?)",

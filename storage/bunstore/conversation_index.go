@@ -13,13 +13,22 @@ import (
 
 // listSource is an index with rows of a list in the list's order.
 type listSource struct {
-	index    string
-	tags     bool   // it is of hw_conversation_tags
-	column   string // of the order
-	ranges   []schema.QueryWithArgs
-	overlaps bool // a row may be in several ranges
-	exact    bool // it has all conditions of the list
+	index     string
+	side      *sideTable // with what conversations have several of; nil: of hw_conversations
+	column    string     // of the order
+	ranges    []schema.QueryWithArgs
+	overlaps  bool // a row may be in several ranges
+	scattered bool // its rows are not in the order of the list: all of them are read and sorted
+	exact     bool // it has all conditions of the list
 }
+
+// sideTable is a table with what conversations are listed by.
+type sideTable struct{ name, id string } // id is the column with the conversation
+
+var (
+	conversationTags   = &sideTable{"hw_conversation_tags", "conversation_id"}
+	conversationValues = &sideTable{"hw_conversation_values", "subject_id"}
+)
 
 // mostRanges limits the ranges of an index that a statement merges.
 const mostRanges = 16
@@ -29,11 +38,13 @@ const mostShelves = 6
 
 // keyed is a condition of a list for which there are indexes.
 type keyed struct {
-	name   string // index: hw_conversations_<name>_<order>, or ..._<name>_shelf_<order>
-	tags   bool
+	name   string     // index: hw_conversations_<name>_<order>, or ..._<name>_shelf_<order>
+	side   *sideTable // index: <side>_<order>, or <side>_shelf_<order>
 	ranges []schema.QueryWithArgs
 	clear  func(f *helpdesk.ConversationFilter) // removes the condition
 	bare   bool                                 // there is no index with the shelf
+	// scattered: the index has the rows of each of several values in the list's order, but there may be too many values to merge.
+	scattered bool
 }
 
 // listSources returns the indexes with rows of a list in its order, the one to begin with first. There is at least one.
@@ -49,7 +60,7 @@ func (r reader) listSources(f helpdesk.ConversationOrder) []listSource {
 		shelved := false
 		for _, k := range r.keysOf(f.ConversationFilter) {
 			switch {
-			case k.name == "customer" && waiting:
+			case k.name == "customer" && waiting: // no index
 			case !k.bare && (few || waiting) && len(k.ranges)*max(len(shelves), 1) <= mostRanges:
 				shelved = true
 				all = append(all, r.listSource(f, k, shelves))
@@ -69,13 +80,13 @@ func (r reader) listSources(f helpdesk.ConversationOrder) []listSource {
 
 // listSource returns the index of a condition and shelves; both may be empty.
 func (r reader) listSource(f helpdesk.ConversationOrder, k keyed, shelves []int) listSource {
-	order := map[helpdesk.ConversationSort]string{helpdesk.ByUpdated: "updated", helpdesk.ByNumber: "number", helpdesk.ByAwaiting: "awaiting"}[f.Sort]
+	order := map[helpdesk.ConversationSort]string{helpdesk.ByUpdated: "updated", helpdesk.ByNumber: "number", helpdesk.ByAwaiting: "awaiting", helpdesk.ByDue: "due"}[f.Sort]
 	if order == "" {
 		order = "created"
 	}
-	s := listSource{index: "hw_conversations", tags: k.tags, column: sortColumns[f.Sort], ranges: k.ranges, overlaps: k.tags && len(k.ranges) > 1}
-	if k.tags {
-		s.index = "hw_conversation_tags"
+	s := listSource{index: "hw_conversations", side: k.side, column: sortColumns[f.Sort], ranges: k.ranges, overlaps: k.side != nil && len(k.ranges) > 1, scattered: k.scattered}
+	if k.side != nil {
+		s.index = k.side.name
 	} else if k.name != "" {
 		s.index += "_" + k.name
 	}
@@ -97,6 +108,13 @@ func (r reader) listSource(f helpdesk.ConversationOrder, k keyed, shelves []int)
 	if f.Sort == helpdesk.ByAwaiting && f.Awaiting.Or(false) {
 		s.ranges, rest.Awaiting = also(s.ranges, bun.SafeQuery("awaiting_key > 0")), storage.Opt[bool]{}
 	}
+	if f.Sort == helpdesk.ByDue && f.Due != (helpdesk.DueRange{}) {
+		s.ranges = also(s.ranges, bun.SafeQuery("due_key >= ? AND due_key < ?", micros(f.Due.From), micros(f.Due.Before)))
+		if !f.Due.Soon.IsZero() { // in no index, but those that are due and not yet overdue are few
+			s.ranges = also(s.ranges, bun.SafeQuery("soon_at <= ?", micros(f.Due.Soon)))
+		}
+		rest.Due = helpdesk.DueRange{}
+	}
 	if f.Sort == helpdesk.ByUpdated && !f.UpdatedSince.IsZero() {
 		s.ranges, rest.UpdatedSince = also(s.ranges, bun.SafeQuery("updated_at >= ?", micros(f.UpdatedSince))), time.Time{}
 	}
@@ -113,9 +131,21 @@ func (r reader) keysOf(f helpdesk.ConversationFilter) []keyed {
 			clear: func(f *helpdesk.ConversationFilter) { f.CustomerID = 0 },
 		})
 	}
-	if len(f.TagIDs) > 0 && len(f.TagIDs) <= mostRanges {
-		all = append(all, keyed{tags: true, ranges: equal("tag_id", f.TagIDs...), clear: func(f *helpdesk.ConversationFilter) { f.TagIDs = nil }})
+	if f.CompanyID != 0 && f.CustomerID == 0 {
+		people := bun.SafeQuery("SELECT o.id FROM hw_customers AS o WHERE o.account_id = ? AND o.company_id = ? AND o.company_id <> 0", r.scope.AccountID, f.CompanyID)
+		of := bun.SafeQuery("customer_id IN (?)", people)
+		if r.store.postgres { // not a join, which it might begin with the conversations
+			of = bun.SafeQuery("customer_id = ANY (ARRAY(?))", people)
+		}
+		all = append(all, keyed{
+			name: "customer", bare: true, scattered: true, ranges: []schema.QueryWithArgs{of},
+			clear: func(f *helpdesk.ConversationFilter) { f.CompanyID = 0 },
+		})
 	}
+	if len(f.TagIDs) > 0 && len(f.TagIDs) <= mostRanges {
+		all = append(all, keyed{side: conversationTags, ranges: equal("tag_id", f.TagIDs...), clear: func(f *helpdesk.ConversationFilter) { f.TagIDs = nil }})
+	}
+	all = append(all, valuesOf(f.Fields)...)
 	if unusual(f.Priorities) {
 		all = append(all, keyed{name: "priority", bare: true, ranges: []schema.QueryWithArgs{bun.SafeQuery("priority <> 'normal'")}})
 	}
@@ -142,19 +172,23 @@ func (r reader) keysOf(f helpdesk.ConversationFilter) []keyed {
 
 // listSets returns the sets that a filter selects and that no index has in the list's order.
 func (r reader) listSets(f helpdesk.ConversationOrder) []listSource {
-	var all []listSource
+	all := rangesOf(f.Fields)
 	of := f
 	of.Sort = helpdesk.ByUpdated
 	if !f.UpdatedSince.IsZero() && f.Sort != helpdesk.ByUpdated {
 		all = append(all, r.listSource(of, keyed{}, nil))
 	}
 	of.UpdatedSince = time.Time{}
-	if f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting {
+	if f.Sort == helpdesk.ByNumber || f.Sort == helpdesk.ByAwaiting || f.Sort == helpdesk.ByDue {
 		for _, s := range r.listSources(of) {
 			if s.index != "hw_conversations_updated" {
 				all = append(all, s)
 			}
 		}
+	}
+	if f.Due != (helpdesk.DueRange{}) && f.Sort != helpdesk.ByDue {
+		of.Sort = helpdesk.ByDue
+		all = append(all, r.listSource(of, keyed{}, nil))
 	}
 	if f.Awaiting.Or(false) && f.Sort != helpdesk.ByAwaiting {
 		of.Sort = helpdesk.ByAwaiting

@@ -93,7 +93,7 @@ func (r reader) listConversations(ctx context.Context, f helpdesk.ConversationOr
 
 // listPage reads a page of a list from an index with all of its conditions. With no limit, other conditions are checked.
 func (r reader) listPage(ctx context.Context, q conversationQuery, s listSource) ([]helpdesk.Conversation, error) {
-	if ranges := r.ranges(s, q.seek); len(ranges) == 1 && !s.tags && s.exact {
+	if ranges := r.ranges(s, q.seek); len(ranges) == 1 && s.side == nil && s.exact && !s.scattered {
 		rows := r.by(r.selects((*conversationRow)(nil)), s.index).ApplyQueryBuilder(r.account).Where("?", ranges[0])
 		return r.scanConversations(ctx, ordered(rows, q.column, q.seek), q.seek.Limit, q.marks)
 	}
@@ -200,11 +200,14 @@ func (r reader) smallSet(ctx context.Context, f helpdesk.ConversationOrder, most
 // entries selects the next index entries of a list as (id, key).
 func (r reader) entries(s listSource, seek storage.Seek) schema.QueryWithArgs {
 	id, table := bun.Ident("id"), bun.SafeQuery("hw_conversations AS h")
-	if s.tags {
-		id, table = bun.Ident("conversation_id"), bun.SafeQuery("hw_conversation_tags AS h")
+	if s.side != nil {
+		id, table = bun.Ident(s.side.id), bun.SafeQuery("? AS h", bun.Ident(s.side.name))
 	}
 	if !r.store.postgres {
 		table = bun.SafeQuery("? INDEXED BY ?", table, bun.Ident(s.index))
+	}
+	if s.scattered {
+		return r.sortedEntries(s, table, seek)
 	}
 	limit := bun.SafeQuery("")
 	if seek.Limit != storage.NoLimit {
@@ -229,6 +232,27 @@ func (r reader) entries(s listSource, seek storage.Seek) schema.QueryWithArgs {
 	return bun.SafeQuery("SELECT u.id, u.key FROM (?0) AS u ORDER BY u.key ?1, u.id ?1?2", all, direction(seek), limit)
 }
 
+// sortedEntries is entries for an index whose rows are in another order. OFFSET keeps PostgreSQL from reading the index of the order
+// instead.
+func (r reader) sortedEntries(s listSource, table schema.QueryWithArgs, seek storage.Seek) schema.QueryWithArgs {
+	beyond, limit := bun.SafeQuery("TRUE"), bun.SafeQuery("")
+	if seek.From != nil {
+		than := bun.Safe(">")
+		if seek.Desc {
+			than = "<"
+		}
+		beyond = bun.SafeQuery("(h.?, h.id) ? (?, ?)", bun.Ident(s.column), than, seek.From.Key, seek.From.ID)
+	}
+	if seek.Limit != storage.NoLimit {
+		limit = bun.SafeQuery(" LIMIT ?", seek.Limit)
+	}
+	all := bun.SafeQuery("SELECT h.id, h.? AS key FROM ? WHERE h.account_id = ? AND ? AND ?", bun.Ident(s.column), table, r.scope.AccountID, s.ranges[0], beyond)
+	if r.store.postgres {
+		all = bun.SafeQuery("? OFFSET 0", all)
+	}
+	return bun.SafeQuery("SELECT u.id, u.key FROM (?0) AS u ORDER BY u.key ?1, u.id ?1?2", all, direction(seek), limit)
+}
+
 // ranges returns the ranges of the index beyond a position. SQLite seeks to the key of a position alone, because id is the
 // table's rowid, so that it would read all rows with this key: they are a range of their own.
 func (r reader) ranges(s listSource, seek storage.Seek) []schema.QueryWithArgs {
@@ -236,8 +260,8 @@ func (r reader) ranges(s listSource, seek storage.Seek) []schema.QueryWithArgs {
 		return s.ranges
 	}
 	id := "id"
-	if s.tags {
-		id = "conversation_id"
+	if s.side != nil {
+		id = s.side.id
 	}
 	beyond := bun.Safe(">")
 	if seek.Desc {

@@ -24,9 +24,9 @@ func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (he
 	var newest []int64
 	err := r.selects((*interactionRow)(nil)).Column("id").ApplyQueryBuilder(r.ofConversation).
 		Where("?TableName.conversation_id = ?", conversationID).
-		Where(`(?TableName.type = ? OR ?TableName.type = ? AND ?TableName.status = ?
+		Where(`(?TableName.type = ? OR ?TableName.type = ? AND ?TableName.status = ? AND ?TableName.auto_submitted = ?
 			AND COALESCE(NULLIF(?TableName.posted_by_id, 0), ?TableName.user_id) <> ?)`,
-			helpdesk.TypeCustomer, helpdesk.TypeUser, helpdesk.StatusPosted, notBy).
+			helpdesk.TypeCustomer, helpdesk.TypeUser, helpdesk.StatusPosted, false, notBy).
 		OrderExpr("CASE WHEN ?TableName.type = ? THEN ?TableName.posted_at ELSE ?TableName.created_at END DESC, ?TableName.id DESC", helpdesk.TypeUser).
 		Limit(1).Scan(ctx, &newest)
 	if err != nil || len(newest) == 0 {

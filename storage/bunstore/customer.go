@@ -21,13 +21,15 @@ type customerRow struct {
 	LastName      string
 	Company       string
 	Note          string
+	CompanyID     int64
+	ExternalID    string
 	CreatedAt     int64
 	UpdatedAt     int64
 }
 
 func customerRowOf(account int64, c *helpdesk.Customer) customerRow {
 	return customerRow{
-		ID: c.ID, AccountID: account, FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note,
+		ID: c.ID, AccountID: account, FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note, CompanyID: c.CompanyID, ExternalID: c.ExternalID,
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
@@ -39,6 +41,10 @@ type emailRow struct {
 	CustomerID    int64
 	Email         string
 	EmailKey      string
+}
+
+func (r *emailRow) email() helpdesk.CustomerEmail {
+	return helpdesk.CustomerEmail{ID: r.ID, Email: r.Email, Key: r.EmailKey}
 }
 
 type phoneRow struct {
@@ -62,12 +68,12 @@ type websiteRow struct {
 // the items.
 const customerParts = `
 	SELECT 0 AS kind, c.id AS customer, 0 AS item, c.first_name AS a, c.last_name AS b, c.company AS d,
-		c.note AS n, c.created_at, c.updated_at FROM c
-	UNION ALL SELECT 1, e.customer_id, e.id, e.email, e.email_key, '', '', 0, 0 FROM c CROSS JOIN hw_customer_emails AS e
+		c.note AS n, c.external_id AS x, c.company_id AS o, c.created_at, c.updated_at FROM c
+	UNION ALL SELECT 1, e.customer_id, e.id, e.email, e.email_key, '', '', '', 0, 0, 0 FROM c CROSS JOIN hw_customer_emails AS e
 		WHERE e.account_id = c.account_id AND e.customer_id = c.id
-	UNION ALL SELECT 2, p.customer_id, p.id, p.phone, '', '', '', 0, 0 FROM c CROSS JOIN hw_customer_phones AS p
+	UNION ALL SELECT 2, p.customer_id, p.id, p.phone, '', '', '', '', 0, 0, 0 FROM c CROSS JOIN hw_customer_phones AS p
 		WHERE p.account_id = c.account_id AND p.customer_id = c.id
-	UNION ALL SELECT 3, w.customer_id, w.id, w.website, '', '', '', 0, 0 FROM c CROSS JOIN hw_customer_websites AS w
+	UNION ALL SELECT 3, w.customer_id, w.id, w.website, '', '', '', '', 0, 0, 0 FROM c CROSS JOIN hw_customer_websites AS w
 		WHERE w.account_id = c.account_id AND w.customer_id = c.id`
 
 // customers reads the customers that a query for customerRow selects, by id.
@@ -89,14 +95,14 @@ func (s *querier) customers(ctx context.Context, selected *bun.SelectQuery, desc
 // scanCustomer reads one row of customerParts; the customers come first, by id.
 func scanCustomer(rows *sql.Rows, all []helpdesk.Customer) ([]helpdesk.Customer, error) {
 	var kind int
-	var id, item, created, updated int64
-	var a, b, d, note string
-	if err := rows.Scan(&kind, &id, &item, &a, &b, &d, &note, &created, &updated); err != nil {
+	var id, item, company, created, updated int64
+	var a, b, d, note, external string
+	if err := rows.Scan(&kind, &id, &item, &a, &b, &d, &note, &external, &company, &created, &updated); err != nil {
 		return nil, err
 	}
 	if kind == 0 {
 		return append(all, helpdesk.Customer{
-			ID: id, FirstName: a, LastName: b, Company: d, Note: note, CreatedAt: timeOf(created), UpdatedAt: timeOf(updated),
+			ID: id, FirstName: a, LastName: b, Company: d, Note: note, CompanyID: company, ExternalID: external, CreatedAt: timeOf(created), UpdatedAt: timeOf(updated),
 		}), nil
 	}
 	i, _ := slices.BinarySearchFunc(all, id, func(c helpdesk.Customer, id int64) int { return int(c.ID - id) })
@@ -143,14 +149,24 @@ func (r reader) Customer(ctx context.Context, id int64) (helpdesk.Customer, erro
 
 // Customers implements [helpdesk.CustomerReader].
 func (r reader) Customers(ctx context.Context, f helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
-	if err := checkText(f.EmailKey, f.Terms); err != nil {
+	if err := checkText(f.EmailKey, f.ExternalID, f.Domain, f.Terms); err != nil {
 		return nil, err
 	}
 	return lagging(ctx, r, func(ctx context.Context, r reader) ([]helpdesk.Customer, error) { return r.listCustomers(ctx, f, seek) })
 }
 
 func (r reader) listCustomers(ctx context.Context, f helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
-	q := page(r.selectCustomers(), "id", seek)
+	if err := checkText(f.Fields); err != nil {
+		return nil, err
+	}
+	if f.CompanyID != 0 || f.Domain != "" || f.ExternalID != "" {
+		return r.customersOfCompany(ctx, f, seek)
+	}
+	if len(f.Fields) == 1 && !f.Fields[0].Empty && len(f.Terms) == 0 && f.EmailKey == "" {
+		return r.customersWith(ctx, f.Fields[0], seek)
+	}
+	with := hasValues("hw_customer_values", f.Fields)
+	q := page(r.selectCustomers(), "id", seek).ApplyQueryBuilder(with)
 	switch {
 	case f.EmailKey != "":
 		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
@@ -158,32 +174,61 @@ func (r reader) listCustomers(ctx context.Context, f helpdesk.CustomerFilter, se
 			q.ApplyQueryBuilder(r.hasTerms(customerSearch, f.Terms))
 		}
 	case len(f.Terms) > 0:
-		return r.searchCustomers(ctx, f.Terms, seek)
+		return r.searchCustomers(ctx, f.Terms, with, seek)
 	}
 	return r.customers(ctx, q, seek.Desc)
 }
 
+// customersOfCompany lists the customers of a company or of a mail domain, or the one with an external id.
+func (r reader) customersOfCompany(ctx context.Context, f helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
+	q := page(r.selectCustomers(), "id", seek).ApplyQueryBuilder(hasValues("hw_customer_values", f.Fields))
+	if f.ExternalID != "" {
+		q.Where("?TableName.external_id = ? AND ?TableName.external_id <> ''", f.ExternalID)
+	}
+	if f.CompanyID != 0 {
+		q.Where("?TableName.company_id = ? AND ?TableName.company_id <> 0", f.CompanyID)
+	}
+	if f.Domain != "" {
+		q.Where("?TableName.id IN (SELECT e.customer_id FROM hw_customer_emails AS e WHERE e.account_id = ? AND "+r.store.domainOf("e.email_key")+" = ?)", r.scope.AccountID, f.Domain)
+	}
+	if f.EmailKey != "" {
+		q.ApplyQueryBuilder(r.hasEmail(f.EmailKey))
+	}
+	if len(f.Terms) > 0 {
+		q.ApplyQueryBuilder(r.hasTerms(customerSearch, f.Terms))
+	}
+	return r.customers(ctx, q, seek.Desc)
+}
+
+// domainOf is the expression of the index of customers by domain.
+func (s *DB) domainOf(column string) string {
+	if s.postgres {
+		return "substr(" + column + ", strpos(" + column + ", '@') + 1)"
+	}
+	return "substr(" + column + ", instr(" + column + ", '@') + 1)"
+}
+
 // searchCustomers lists the customers that have all terms, by id, the order of SQLite's index. On PostgreSQL it first checks
 // the next customers before it uses the index, as in [reader.searchConversations].
-func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, seek storage.Seek) ([]helpdesk.Customer, error) {
+func (r reader) searchCustomers(ctx context.Context, terms []helpdesk.SearchTerm, with filter, seek storage.Seek) ([]helpdesk.Customer, error) {
 	if !r.store.postgres {
 		match, err := r.match(ctx, customerSearch, terms)
 		if err != nil {
 			return nil, err
 		}
-		q := r.selectCustomers().ModelTableExpr("? AS s CROSS JOIN ?TableName", bun.Ident(customerSearch.name)).
+		q := r.selectCustomers().ApplyQueryBuilder(with).ModelTableExpr("? AS s CROSS JOIN ?TableName", bun.Ident(customerSearch.name)).
 			Where("s.? MATCH ? AND ?TableName.id = s.rowid", bun.Ident(customerSearch.name), match)
 		return r.customers(ctx, pageBy(q, "s.rowid", seek), seek.Desc)
 	}
 	next := r.db.NewSelect().TableExpr("(?) AS n", page(r.selectCustomers().Column("id"), "id", storage.Seek{
 		Desc: seek.Desc, From: seek.From, Limit: firstWalk,
 	})).ColumnExpr("n.id")
-	q := page(r.selectCustomers(), "id", seek).Where("?TableName.id IN (?)", next).ApplyQueryBuilder(r.hasTerms(customerSearch, terms))
+	q := page(r.selectCustomers(), "id", seek).Where("?TableName.id IN (?)", next).ApplyQueryBuilder(with).ApplyQueryBuilder(r.hasTerms(customerSearch, terms))
 	found, err := r.customers(ctx, q, seek.Desc)
 	if err != nil || len(found) == seek.Limit {
 		return found, err
 	}
-	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(r.named(customerSearch, terms)), seek.Desc)
+	return r.customers(ctx, page(r.selectCustomers(), "+id", seek).ApplyQueryBuilder(with).ApplyQueryBuilder(r.named(customerSearch, terms)), seek.Desc)
 }
 
 // CustomersByID implements [helpdesk.CustomerReader].
@@ -200,6 +245,17 @@ func (r reader) CustomerByEmail(ctx context.Context, key string) (helpdesk.Custo
 		return helpdesk.Customer{}, err
 	}
 	return r.customer(ctx, r.selectCustomers().ApplyQueryBuilder(r.hasEmail(key)), 0)
+}
+
+// EmailsByKey implements [helpdesk.CustomerReader].
+func (r reader) EmailsByKey(ctx context.Context, keys []string) ([]helpdesk.CustomerEmail, error) {
+	if len(keys) == 0 {
+		return nil, r.state()
+	}
+	var rows []emailRow
+	err := r.selects(&rows).Err(checkText(keys)).ApplyQueryBuilder(r.account).Where("email_key IN (?)", bun.List(keys)).
+		OrderExpr("+id").Scan(ctx)
+	return mapped(rows, (*emailRow).email), failure(ctx, err, "email", 0)
 }
 
 // CustomerStats implements [helpdesk.CustomerReader].

@@ -184,19 +184,19 @@ func newUploader(t *testing.T, db *bunstore.DB) *uploader {
 		t.Fatal(err)
 	}
 	d.desk = firstDesk(t, svc)
-	mailbox, err := d.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	mailbox, err := d.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.intake, d.account, d.mailbox = svc.Intake(), d.desk.AccountID(), mailbox.ID
-	d.conv, err = d.desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	d.conv, err = d.desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "ann@example.com", Subject: "Door",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeNote, Body: "A note."}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes, err := d.desk.Interactions(ctx, d.conv.ID, storage.PageRequest{})
+	notes, err := d.desk.Interactions().List(ctx, d.conv.ID, storage.PageRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func (d *uploader) check(t *testing.T, dsn string) {
 }
 
 func (d *uploader) attach(ctx context.Context) error {
-	_, err := d.desk.CreateAttachment(ctx, d.conv.ID, d.note.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("text")})
+	_, err := d.desk.Attachments().Create(ctx, d.conv.ID, d.note.ID, helpdesk.Upload{Filename: "a.txt", Content: strings.NewReader("text")})
 	return err
 }
 

@@ -51,6 +51,20 @@ func withSpam(is storage.Opt[bool]) filter {
 	}
 }
 
+// withDue selects by when something is due.
+func withDue(due helpdesk.DueRange) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if due == (helpdesk.DueRange{}) {
+			return q
+		}
+		q = q.Where("?TableName.due_key >= ? AND ?TableName.due_key < ?", micros(due.From), micros(due.Before))
+		if !due.Soon.IsZero() {
+			q = q.Where("?TableName.soon_at <= ?", micros(due.Soon))
+		}
+		return q
+	}
+}
+
 // withPriority selects by priority.
 func withPriority(all []helpdesk.Priority) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
@@ -68,6 +82,16 @@ func withChange(since time.Time) filter {
 			return q
 		}
 		return q.Where("?TableName.updated_at >= ?", micros(since))
+	}
+}
+
+// withBegin selects conversations created before a time.
+func withBegin(before time.Time) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if before.IsZero() {
+			return q
+		}
+		return q.Where("?TableName.created_at < ?", micros(before))
 	}
 }
 

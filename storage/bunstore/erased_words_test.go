@@ -42,7 +42,7 @@ func TestErasedWords(t *testing.T) {
 			}
 			second := wordy(t, desk, "timbuktuq")
 			for _, c := range []helpdesk.Conversation{first, second} {
-				if err := desk.EraseCustomer(t.Context(), c.CustomerID); err != nil {
+				if err := desk.Customers().Erase(t.Context(), c.CustomerID); err != nil {
 					t.Fatal(err)
 				}
 				wordy(t, desk, fmt.Sprint("later", c.ID))
@@ -51,7 +51,7 @@ func TestErasedWords(t *testing.T) {
 				run(t, db)
 			}
 			eventually(t, func() string { return leftIn(t, path, "anzibarq", "imbuktuq") })
-			found, err := desk.Conversations(t.Context(), helpdesk.ConversationQuery{Query: "other7"}, storage.PageRequest{})
+			found, err := desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{Query: "other7"}, storage.PageRequest{})
 			if err != nil || len(found.Items) != 1 {
 				t.Errorf("after the erasure, %d conversations are found, %v", len(found.Items), err)
 			}
@@ -76,16 +76,16 @@ func run(t *testing.T, db *bunstore.DB) {
 // wordy creates a customer and a conversation, with several messages, all with a word.
 func wordy(t *testing.T, desk *helpdesk.Desk, word string) helpdesk.Conversation {
 	t.Helper()
-	c, err := desk.CreateConversation(t.Context(), helpdesk.ConversationInput{Channel: "email", To: word + "@example.com", Subject: "About " + word})
+	c, err := desk.Conversations().Create(t.Context(), helpdesk.ConversationInput{Channel: "email", To: word + "@example.com", Subject: "About " + word})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := desk.UpdateCustomer(t.Context(), c.CustomerID, helpdesk.CustomerInput{FirstName: word}); err != nil {
+	if _, err := desk.Customers().Update(t.Context(), c.CustomerID, helpdesk.CustomerInput{FirstName: storage.Some(word)}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 3 {
 		in := helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: fmt.Sprintf("<p>%s has line %d</p>", word, n)}
-		if _, err := desk.CreateInteraction(t.Context(), c.ID, in); err != nil {
+		if _, err := desk.Interactions().Create(t.Context(), c.ID, in); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,21 +34,13 @@ var uniques = []struct{ index, columns, code string }{
 	{"hw_mailboxes_email", "hw_mailboxes.account_id, hw_mailboxes.email_key", helpdesk.UniqueMailboxEmail},
 	{"hw_mailboxes_local", "hw_mailboxes.internal_local", helpdesk.UniqueMailboxLocal},
 	{"hw_customer_emails_key", "hw_customer_emails.account_id, hw_customer_emails.email_key", helpdesk.UniqueCustomerEmail},
+	{"hw_customers_external", "hw_customers.account_id, hw_customers.external_id", helpdesk.UniqueCustomerExternal},
 	{"hw_inbound_mails_identity", "hw_inbound_mails.identity, hw_inbound_mails.mailbox_id", ledger.UniqueIdentity},
 	{"hw_inbound_mails_position", "hw_inbound_mails.position", ledger.UniqueMailPosition},
 	{"hw_domains_name", "hw_domains.account_id, hw_domains.name", sending.UniqueDomain},
 	{"hw_pgp_keys_fingerprint", "hw_pgp_keys.customer_email_id, hw_pgp_keys.fingerprint", helpdesk.UniquePGPKey},
-	{"hw_tags_key", "hw_tags.account_id, hw_tags.name_key", helpdesk.UniqueTag},
-	{"hw_teams_key", "hw_teams.account_id, hw_teams.name_key", helpdesk.UniqueTeam},
-	{"hw_blocked_senders_key", "hw_blocked_senders.account_id, hw_blocked_senders.sender_key", helpdesk.UniqueBlockedSender},
-	{"hw_erasures_digest", "hw_erasures.account_id, hw_erasures.digest", helpdesk.UniqueErasure},
-	{"hw_member_mails_key", "hw_member_mails.user_id, hw_member_mails.mail_key", helpdesk.UniqueMemberMail},
-	{"hw_push_devices_key", "hw_push_devices.user_id, hw_push_devices.endpoint_key", helpdesk.UniquePushDevice},
-	{"hw_signatures_user", "hw_signatures.user_id", helpdesk.UniqueSignature},
-	{"hw_saved_replies_key", "hw_saved_replies.user_id, hw_saved_replies.name_key", helpdesk.UniqueSavedReply},
 	{"hw_notifications_source", "hw_notifications.user_id, hw_notifications.source", helpdesk.UniqueNotification},
 	{"hw_jobs_unique_key", "hw_jobs.unique_key", helpdesk.UniqueJob},
-	{"hw_suppressions_email", "hw_suppressions.account_id, hw_suppressions.email_key", sending.UniqueSuppression},
 	{"hw_sites_address", "hw_sites.host_key, hw_sites.path", kb.UniqueSitePath},
 	{"hw_themes_active", "hw_themes.site_id", kb.UniqueActiveTheme},
 	{"hw_theme_files_path", "hw_theme_files.theme_id, hw_theme_files.path", kb.UniqueThemeFile},
@@ -178,8 +170,8 @@ func foreignKeyViolation(err error) bool {
 	return ok && code == sqliteForeignKey
 }
 
-// passing reports a conflict with another transaction, an outdated prepared statement, or a connection that was lost before
-// anything happened: a retry helps.
+// passing reports a conflict with another transaction, an outdated prepared statement, which a program's own pool may keep, or
+// a connection that was lost before anything happened: a retry helps.
 func passing(err error) bool {
 	if e, ok := ofPostgres(err); ok {
 		switch e.code {

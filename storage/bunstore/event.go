@@ -59,8 +59,8 @@ func (r reader) eventList(rows *[]eventRow, f subscription.EventFilter, seek sto
 	if seek.From != nil {
 		q.Where(beyond, seek.From.ID)
 	}
-	if f.ConversationID != 0 { // stated twice, for the index of events with a conversation
-		q.Where("conversation_id = ?", f.ConversationID).Where("conversation_id <> 0")
+	if f.ConversationIDs != nil { // stated twice, for the index of events with a conversation
+		r.by(q, "hw_events_conversation").Where("conversation_id IN (?)", bun.List(f.ConversationIDs)).Where("conversation_id <> 0")
 	}
 	if f.Areas != nil {
 		q.WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
@@ -92,7 +92,7 @@ func (r reader) Events(ctx context.Context, f subscription.EventFilter, seek sto
 	var rows []eventRow
 	var err error
 	switch {
-	case len(types) == 0 || f.ConversationID != 0:
+	case len(types) == 0 || f.ConversationIDs != nil:
 		q := r.eventList(&rows, f, seek)
 		if len(types) > 0 {
 			q.Where("type IN (?)", bun.List(types))
@@ -130,12 +130,12 @@ func (r reader) LastEvent(ctx context.Context) (int64, error) {
 	return last, failure(ctx, err, "account", r.scope.AccountID)
 }
 
-// insertEvents appends to an account's log on SQLite.
-func (s *querier) insertEvents(ctx context.Context, account int64, events []storage.Event) error {
+// insertEvents appends to an account's log on SQLite, and returns what events the account listens to.
+func (s *querier) insertEvents(ctx context.Context, account int64, events []storage.Event) (listens list[string], err error) {
 	var last int64
-	err := s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event", len(events), account).Scan(ctx, &last)
+	err = s.raw("UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ? RETURNING last_event, listens", len(events), account).Scan(ctx, &last, &listens)
 	if err != nil {
-		return failure(ctx, err, "account", account)
+		return nil, failure(ctx, err, "account", account)
 	}
 	rows := make([]eventRow, len(events))
 	for i, e := range events {
@@ -145,14 +145,14 @@ func (s *querier) insertEvents(ctx context.Context, account int64, events []stor
 		}
 	}
 	_, err = s.inserts(&rows).Exec(ctx)
-	return failure(ctx, err, "event", 0)
+	return listens, failure(ctx, err, "event", 0)
 }
 
 // insertOutbox queues jobs on PostgreSQL and appends to an account's log, whose row stays locked until the transaction ends.
 // It is one statement, in which the row is locked after the jobs have taken their keys, so that transactions do not
 // deadlock. The commit of a caller's transaction wakes workers and readers of events in all processes. It reports whether any
-// job may be new.
-func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, err error) {
+// job may be new, and what events the account listens to.
+func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64, events []storage.Event) (queued bool, listens list[string], err error) {
 	var text strings.Builder
 	var args []any
 	write := func(part string, values ...any) {
@@ -171,21 +171,21 @@ func (s *querier) insertOutbox(ctx context.Context, jobs []jobRow, account int64
 		after, waking = " AND (SELECT n FROM woken) >= 0", "(SELECT n FROM woken)"
 	}
 	write("counted AS (UPDATE hw_accounts SET last_event = last_event + ? WHERE id = ?"+after+
-		" RETURNING last_event, "+told+" AS told), ", len(events), account)
+		" RETURNING last_event, listens, "+told+" AS told), ", len(events), account)
 	write(`logged AS (INSERT INTO hw_events (account_id, seq, type, subject, mailbox_id, conversation_id, actor_id, data, time)
 		SELECT ?, c.last_event - ? + e.place, e.type, e.subject, e.mailbox, e.conversation, e.actor, e.data, e.at
 		FROM counted AS c, `, account, len(events))
 	all := columnsOf(events)
 	write(`unnest(?::text[], ?::int8[], ?::int8[], ?::int8[], ?::int8[], ?::bytea[], ?::int8[]) WITH ORDINALITY
-		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+waking+`, count(told) FROM counted`,
+		AS e (type, subject, mailbox, conversation, actor, data, at, place)) SELECT `+waking+`, count(told), COALESCE(min(listens::text), '[]') FROM counted`,
 		pgdialect.Array(all.types), pgdialect.Array(all.subjects), pgdialect.Array(all.mailboxes), pgdialect.Array(all.conversations),
 		pgdialect.Array(all.actors), pgdialect.Array(all.data), pgdialect.Array(all.times))
 	var jobsQueued, counted int
-	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted)
+	err = s.raw(text.String(), args...).Scan(ctx, &jobsQueued, &counted, &listens)
 	if err == nil && counted == 0 {
 		err = sql.ErrNoRows
 	}
-	return jobsQueued > 0, failure(ctx, err, "account", account)
+	return jobsQueued > 0, listens, failure(ctx, err, "account", account)
 }
 
 // eventColumns are events by column: arrays, so that the statement has the same text for any number of events.

@@ -11,7 +11,7 @@ import (
 
 // SystemTxWithoutHook is InSystemTx, without asking whether there is a tracer.
 func SystemTxWithoutHook(ctx context.Context, db *DB, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
-	return db.attempts(ctx, 0, func(ctx context.Context, q *querier) error {
+	return db.attempts(ctx, entry{}, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, 0)
 		return fn(ctx, systemTx{directory{q}})
 	})

@@ -15,7 +15,7 @@ const maxGaugedMailboxes = 1000
 // Gauges reports the backlog of a database to its operators.
 type Gauges struct {
 	Jobs      []JobGauge     // by kind, for kinds that have jobs
-	Buried    []KindCount    // buried jobs by kind; at most MaxGauge in all, oldest first
+	Buried    []KindCount    // failed jobs by kind; at most MaxGauge in all, oldest first
 	Inbound   []InboundGauge // unprocessed mails of the ledger by mailbox and state; at most MaxGauge per state
 	Sending   []SendingGauge // recipients whose mail waits for an attempt, by state; at most MaxGauge in all
 	Mailboxes []FetchGauge   // mailboxes that are fetched, by id; at most 1000
@@ -64,7 +64,7 @@ type FetchGauge struct {
 func (db *DB) Gauges(ctx context.Context, now time.Time) (Gauges, error) {
 	var g Gauges
 	for _, read := range []func(context.Context, *Gauges, time.Time) error{
-		db.gaugeJobs, db.gaugeBuried, db.gaugeInbound, db.gaugeSending, db.gaugeMailboxes,
+		db.gaugeJobs, db.gaugeFailed, db.gaugeInbound, db.gaugeSending, db.gaugeMailboxes,
 	} {
 		if err := read(ctx, &g, now); err != nil {
 			return Gauges{}, failure(ctx, err, "gauge", 0)
@@ -112,10 +112,10 @@ func (db *DB) gaugeJobs(ctx context.Context, g *Gauges, now time.Time) error {
 	return err
 }
 
-const buriedGauges = `SELECT kind, COUNT(*) AS count FROM (SELECT kind FROM hw_jobs WHERE buried ORDER BY id LIMIT ?) AS b GROUP BY kind ORDER BY kind`
+const failedGauges = `SELECT kind, COUNT(*) AS count FROM (SELECT kind FROM hw_jobs WHERE buried ORDER BY id LIMIT ?) AS b GROUP BY kind ORDER BY kind`
 
-func (db *DB) gaugeBuried(ctx context.Context, g *Gauges, _ time.Time) error {
-	return db.raw(buriedGauges, MaxGauge).Scan(ctx, &g.Buried)
+func (db *DB) gaugeFailed(ctx context.Context, g *Gauges, _ time.Time) error {
+	return db.raw(failedGauges, MaxGauge).Scan(ctx, &g.Buried)
 }
 
 // inboundGauges are in the order of these states' indexes, which hold nothing else.

@@ -33,7 +33,7 @@ func (db *DB) probe(ctx context.Context, end error) error {
 		data = data[:8]
 	}
 	_, _ = rand.Read(data) // never fails
-	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
+	return db.transact(ctx, entry{}, func(ctx context.Context, q *querier) error {
 		_, err := q.raw(`INSERT INTO hw_marks (id, mark, probe) VALUES (1, '', ?) ON CONFLICT (id) DO UPDATE SET probe = excluded.probe`, data).Exec(ctx)
 		if err == nil && !db.postgres { // frees the space for the next writer
 			_, err = q.raw(`UPDATE hw_marks SET probe = NULL`).Exec(ctx)

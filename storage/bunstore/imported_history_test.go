@@ -47,7 +47,7 @@ func everyStore(t *testing.T, test func(b *imported)) {
 			b.must(err)
 			b.desk, err = b.svc.Desk(t.Context(), b.svc.As(owner.ID), account.ID)
 			b.must(err)
-			mailbox, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+			mailbox, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 			b.must(err)
 			b.mailbox, b.now = mailbox.ID, b.now.Add(48*time.Hour)
 			test(b)
@@ -100,7 +100,7 @@ func (b *imported) reads(conversation int64) string {
 	var forth, back []string
 	req := storage.PageRequest{Limit: 2}
 	for {
-		page, err := b.desk.Interactions(b.t.Context(), conversation, req)
+		page, err := b.desk.Interactions().List(b.t.Context(), conversation, req)
 		b.must(err)
 		for _, i := range page.Items {
 			name := mailhtml.Text(i.Body)
@@ -112,7 +112,7 @@ func (b *imported) reads(conversation int64) string {
 		if page.Next == "" {
 			last := page.Prev
 			for last != "" {
-				page, err := b.desk.Interactions(b.t.Context(), conversation, storage.PageRequest{Limit: 1, Cursor: last})
+				page, err := b.desk.Interactions().List(b.t.Context(), conversation, storage.PageRequest{Limit: 1, Cursor: last})
 				b.must(err)
 				back = append([]string{strings.Trim(mailhtml.Text(page.Items[0].Body), "[]")}, back...)
 				last = page.Prev
@@ -146,37 +146,37 @@ func TestHistoryReadsAsItWasSent(t *testing.T) {
 		b.file("two", 2, "one")
 		b.file("four", 4, "one", "two", "three")
 		b.check("it reads", "[one] two three four five", b.reads(id))
-		c, err := b.desk.Conversation(ctx, id)
+		c, err := b.desk.Conversations().Get(ctx, id)
 		b.must(err)
 		b.check("preview", "five", c.Preview)
 		b.check("waiting since", "2019-03-01", c.AwaitingSince.Format(time.DateOnly))
 
-		unread, err := b.desk.Unread(ctx, []int64{id})
+		unread, err := b.desk.Conversations().Unread(ctx, []int64{id})
 		b.must(err)
-		_, err = b.desk.MarkRead(ctx, id)
+		_, err = b.desk.Conversations().MarkRead(ctx, id)
 		b.must(err)
-		read, err := b.desk.Unread(ctx, []int64{id})
+		read, err := b.desk.Conversations().Unread(ctx, []int64{id})
 		b.must(err)
 		if unread[id] != 5 || read[id] != 0 {
 			b.t.Errorf("unread: %d, then %d", unread[id], read[id])
 		}
 
-		answer, err := b.desk.CreateInteraction(ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "answer"})
+		answer, err := b.desk.Interactions().Create(ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "answer"})
 		b.must(err)
 		if diff := cmp.Diff([]string{"one@example.com", "two@example.com", "three@example.com", "four@example.com", "five@example.com"}, answer.References[len(answer.References)-5:]); diff != "" {
 			b.t.Errorf("the answer refers to: %s", diff)
 		}
 
-		all, err := b.desk.Interactions(ctx, id, storage.PageRequest{})
+		all, err := b.desk.Interactions().List(ctx, id, storage.PageRequest{})
 		b.must(err)
-		later, err := b.desk.SplitConversation(ctx, id, helpdesk.SplitInput{InteractionID: all.Items[3].ID})
+		later, err := b.desk.Conversations().Split(ctx, id, helpdesk.SplitInput{InteractionID: all.Items[3].ID})
 		b.must(err)
 		b.check("what stays", "[one] two three", b.reads(id))
 		b.check("what was split off", "[four] five answer", b.reads(later.ID))
-		_, err = b.desk.MoveInteraction(ctx, later.ID, all.Items[4].ID, id)
+		_, err = b.desk.Interactions().Move(ctx, later.ID, all.Items[4].ID, id)
 		b.must(err)
 		b.check("after a move", "[one] two three five", b.reads(id))
-		_, err = b.desk.MergeConversation(ctx, id, later.ID)
+		_, err = b.desk.Conversations().Merge(ctx, id, later.ID)
 		b.must(err)
 		b.check("after a merge", "[one] two three four five answer", b.reads(later.ID))
 	})
@@ -189,9 +189,9 @@ func TestImportedMailWaitsAfterSplit(t *testing.T) {
 		ctx := b.t.Context()
 		id := b.file("one", 1).ConversationID
 		two := b.file("two", 2, "one")
-		c, err := b.desk.SplitConversation(ctx, id, helpdesk.SplitInput{InteractionIDs: []int64{two.InteractionID}})
+		c, err := b.desk.Conversations().Split(ctx, id, helpdesk.SplitInput{InteractionIDs: []int64{two.InteractionID}})
 		b.must(err)
-		old, err := b.desk.Conversation(ctx, id)
+		old, err := b.desk.Conversations().Get(ctx, id)
 		b.must(err)
 		b.check("the new one waits since", "2019-03-02", c.AwaitingSince.Format(time.DateOnly))
 		b.check("the old one waits since", "2019-03-01", old.AwaitingSince.Format(time.DateOnly))
@@ -205,14 +205,14 @@ func TestHistoryPutTogether(t *testing.T) {
 		ctx := b.t.Context()
 		two := b.file("two", 2, "one")
 		one := b.file("one", 1)
-		_, err := b.desk.MergeConversation(ctx, one.ConversationID, two.ConversationID)
+		_, err := b.desk.Conversations().Merge(ctx, one.ConversationID, two.ConversationID)
 		b.must(err)
 		b.check("merged", "[one] two", b.reads(two.ConversationID))
 		three := b.file("three", 3, "one")
-		again, err := b.desk.SplitConversation(ctx, two.ConversationID, helpdesk.SplitInput{InteractionIDs: []int64{one.InteractionID}})
+		again, err := b.desk.Conversations().Split(ctx, two.ConversationID, helpdesk.SplitInput{InteractionIDs: []int64{one.InteractionID}})
 		b.must(err)
 		b.check("split", "[two] three", b.reads(three.ConversationID))
-		_, err = b.desk.Rethread(ctx, three.ConversationID, two.InteractionID)
+		_, err = b.desk.Interactions().Rethread(ctx, three.ConversationID, two.InteractionID)
 		b.must(err)
 		b.check("threaded again", "[one] two", b.reads(again.ID))
 	})
@@ -255,7 +255,7 @@ func TestReceivedAt(t *testing.T) {
 				}, Identity: []byte{byte(n)}, LastHop: tt.hop,
 			})
 			b.must(err)
-			i, err := b.desk.Interaction(ctx, row.ConversationID, row.InteractionID)
+			i, err := b.desk.Interactions().Get(ctx, row.ConversationID, row.InteractionID)
 			b.must(err)
 			if !i.ReceivedAt.Equal(tt.want) {
 				b.t.Errorf("%s (%v, %v) was received at %v, want %v", tt.source, tt.server, tt.hop, i.ReceivedAt, tt.want)

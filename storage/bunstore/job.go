@@ -92,7 +92,7 @@ func (db *DB) Claim(ctx context.Context, most map[string]int, now, lease time.Ti
 	}
 	var rows []jobRow
 	var err error
-	claim := db.hands.begin()
+	claim := db.hands.startClaim()
 	defer func() { db.hands.end(claim, rows, err) }()
 	holder, err := db.hold(ctx)
 	if err != nil {
@@ -181,8 +181,8 @@ func (db *DB) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Time
 	return db.settled(failure(ctx, err, "job", job.ID), job)
 }
 
-// Bury implements [storage.Jobs]. A buried job releases its UniqueKey.
-func (db *DB) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
+// Fail implements [storage.Jobs]. A failed job releases its UniqueKey.
+func (db *DB) Fail(ctx context.Context, job storage.ClaimedJob, reason string) error {
 	_, err := db.queued(ctx, "UPDATE hw_jobs SET buried = ?, lease_until = ?, holder = '', reason = ? WHERE "+held,
 		bun.Safe("TRUE"), noTime, reason, job.ID, job.Attempt, noTime)
 	return db.settled(failure(ctx, err, "job", job.ID), job)
@@ -207,8 +207,8 @@ func (db *DB) Extend(ctx context.Context, job storage.ClaimedJob, lease time.Tim
 	return fault.New(fault.Conflict, "Another worker has taken over the job.")
 }
 
-// BuriedJobs implements [helpdesk.BuriedJobReader].
-func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error) {
+// FailedJobs implements [helpdesk.FailedJobReader].
+func (r reader) FailedJobs(ctx context.Context, f helpdesk.FailedJobFilter, seek storage.Seek) ([]storage.FailedJob, error) {
 	var rows []jobRow
 	q := r.selects(&rows).Err(checkText(f.Kind)).ApplyQueryBuilder(r.account).Where("buried")
 	if f.Kind != "" {
@@ -218,25 +218,25 @@ func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek
 	return mapped(rows, (*jobRow).buried), failure(ctx, err, "job", 0)
 }
 
-// ReviveJob implements [helpdesk.BuriedJobWriter]. Workers find the job at their next poll.
+// ReviveJob implements [helpdesk.FailedJobWriter]. Workers find the job at their next poll.
 func (w writer) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
 	res, err := w.raw(`UPDATE hw_jobs SET buried = ?, run_at = ?, due_at = ?, lease_until = ?, holder = '', failed = 0, away = 0, settled = attempt
 		WHERE id = ? AND account_id = ? AND buried`, bun.Safe("FALSE"), micros(runAt), micros(runAt), noTime, id, w.scope.AccountID).Exec(ctx)
 	return changed(ctx, res, err, "job", id)
 }
 
-// DropJob implements [helpdesk.BuriedJobWriter].
+// DropJob implements [helpdesk.FailedJobWriter].
 func (w writer) DropJob(ctx context.Context, id int64) error {
 	res, err := w.raw("DELETE FROM hw_jobs WHERE id = ? AND account_id = ? AND buried", id, w.scope.AccountID).Exec(ctx)
 	return changed(ctx, res, err, "job", id)
 }
 
-func (r *jobRow) buried() storage.BuriedJob {
-	return storage.BuriedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
+func (r *jobRow) buried() storage.FailedJob {
+	return storage.FailedJob{ID: r.ID, Job: r.job(), Attempt: r.Attempt, Reason: r.Reason}
 }
 
-// Buried implements [storage.Jobs]; newest first with seek.Desc.
-func (db *DB) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
+// FailedJobs implements [storage.Jobs]; newest first with seek.Desc.
+func (db *DB) FailedJobs(ctx context.Context, seek storage.Seek) ([]storage.FailedJob, error) {
 	var rows []jobRow
 	err := page(db.selects(&rows).Where("buried"), "id", seek).Scan(ctx)
 	return mapped(rows, (*jobRow).buried), failure(ctx, err, "job", 0)

@@ -15,7 +15,7 @@ func (db *DB) KB() kb.Store {
 
 // KB returns the knowledge base's store in the caller's transaction, see [DB.Bind].
 func (b *Bound) KB() kb.Store {
-	return kbStore{querier: b.querier, transact: func(ctx context.Context, _ int64, fn func(context.Context, *querier) error) error {
+	return kbStore{querier: b.querier, transact: func(ctx context.Context, _ entry, fn func(context.Context, *querier) error) error {
 		return b.savepoint(ctx, func(q *querier) error { return fn(ctx, q) })
 	}}
 }
@@ -23,7 +23,7 @@ func (b *Bound) KB() kb.Store {
 // kbStore implements [kb.Store].
 type kbStore struct {
 	*querier
-	transact func(ctx context.Context, account int64, fn func(context.Context, *querier) error) error
+	transact func(ctx context.Context, into entry, fn func(context.Context, *querier) error) error
 }
 
 // Within implements [kb.Store].
@@ -31,7 +31,7 @@ func (s kbStore) Within(scope kb.Scope) kb.Reader { return kbReader{querier: s.q
 
 // InTx implements [kb.Store], see [DB.InTx].
 func (s kbStore) InTx(ctx context.Context, scope kb.Scope, fn func(ctx context.Context, tx kb.Tx) error) error {
-	return s.transact(ctx, scope.AccountID, func(ctx context.Context, q *querier) error {
+	return s.transact(ctx, entry{account: scope.AccountID}, func(ctx context.Context, q *querier) error {
 		return fn(ctx, kbWriter{kbReader{querier: q, scope: scope}, outbox{q, scope.AccountID}})
 	})
 }

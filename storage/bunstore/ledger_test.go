@@ -59,7 +59,7 @@ func processes(t *testing.T, url string) (two [2]process, mailbox helpdesk.Mailb
 			t.Fatal(err)
 		}
 	}
-	mailbox, err = two[0].desk.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	mailbox, err = two[0].desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,25 +114,25 @@ func (p process) log(t *testing.T, kind string) map[int64]int {
 func (p process) shuffle(ctx context.Context, t *testing.T, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for ctx.Err() == nil {
-		page, err := p.desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 100})
+		page, err := p.desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 100})
 		if err != nil || len(page.Items) == 0 {
 			continue // the context ended, or there is nothing yet
 		}
 		c, other := page.Items[random.IntN(len(page.Items))], page.Items[random.IntN(len(page.Items))]
-		said, err := p.desk.Interactions(ctx, c.ID, storage.PageRequest{Limit: 100})
+		said, err := p.desk.Interactions().List(ctx, c.ID, storage.PageRequest{Limit: 100})
 		if err != nil || len(said.Items) == 0 {
 			continue // it was merged meanwhile
 		}
 		i := said.Items[random.IntN(len(said.Items))]
 		switch random.IntN(4) {
 		case 0:
-			_, err = p.desk.SplitConversation(ctx, c.ID, helpdesk.SplitInput{InteractionID: i.ID})
+			_, err = p.desk.Conversations().Split(ctx, c.ID, helpdesk.SplitInput{InteractionID: i.ID})
 		case 1:
-			_, err = p.desk.SplitConversation(ctx, c.ID, helpdesk.SplitInput{InteractionIDs: []int64{i.ID}})
+			_, err = p.desk.Conversations().Split(ctx, c.ID, helpdesk.SplitInput{InteractionIDs: []int64{i.ID}})
 		case 2:
-			_, err = p.desk.MoveInteraction(ctx, c.ID, i.ID, other.ID)
+			_, err = p.desk.Interactions().Move(ctx, c.ID, i.ID, other.ID)
 		default:
-			_, err = p.desk.Rethread(ctx, c.ID, i.ID)
+			_, err = p.desk.Interactions().Rethread(ctx, c.ID, i.ID)
 		}
 		// Another process was faster, or nothing would be left.
 		if err != nil && ctx.Err() == nil && !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Invalid) {
@@ -172,14 +172,14 @@ func TestFilingWhileSplitting(t *testing.T) {
 		stop()
 		moving.Wait()
 
-		page, err := two[0].desk.Conversations(t.Context(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 100})
+		page, err := two[0].desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 100})
 		if err != nil || page.Next != "" {
 			t.Fatal(page.Next, err)
 		}
 		at := map[int64]int64{} // conversation by interaction
 		numbers := map[int64]bool{}
 		for _, c := range page.Items {
-			said, err := two[1].desk.Interactions(t.Context(), c.ID, storage.PageRequest{Limit: 100})
+			said, err := two[1].desk.Interactions().List(t.Context(), c.ID, storage.PageRequest{Limit: 100})
 			if err != nil || len(said.Items) == 0 {
 				t.Errorf("conversation %d has %d interactions: %v", c.ID, len(said.Items), err)
 			}
@@ -229,7 +229,7 @@ func TestReplayInTwoProcesses(t *testing.T) {
 			}
 		}
 		for _, p := range two {
-			if got, err := p.desk.ReplayMailbox(t.Context(), mailbox.ID); err != nil || got != n {
+			if got, err := p.desk.InboundMails().ReplayAll(t.Context(), mailbox.ID); err != nil || got != n {
 				t.Fatalf("%d mails are to be replayed: %v", got, err)
 			}
 		}
@@ -241,13 +241,13 @@ func TestReplayInTwoProcesses(t *testing.T) {
 		var both sync.WaitGroup
 		for _, p := range two {
 			both.Go(func() {
-				if err := p.svc.ReplayMails(t.Context(), job); err != nil {
+				if err := p.svc.Jobs().ReplayMails(t.Context(), job); err != nil {
 					t.Error(err)
 				}
 			})
 			both.Go(func() { // meanwhile one mail is replayed by hand, and another is ignored
-				_, errReplay := p.desk.ReplayInbound(t.Context(), mailbox.ID, rows[0].ID)
-				_, errIgnore := p.desk.IgnoreInbound(t.Context(), mailbox.ID, rows[1].ID, "")
+				_, errReplay := p.desk.InboundMails().Replay(t.Context(), mailbox.ID, rows[0].ID)
+				_, errIgnore := p.desk.InboundMails().Ignore(t.Context(), mailbox.ID, rows[1].ID, "")
 				if errReplay != nil || errIgnore != nil && !fault.Is(errIgnore, fault.Conflict) {
 					t.Error(errReplay, errIgnore)
 				}

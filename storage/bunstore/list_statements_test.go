@@ -59,7 +59,8 @@ func TestListsOfSeveralKeys(t *testing.T) {
 		{none, user("user_id = 7", storage.Some[int64](7)), user("user_id = 60", storage.Some[int64](60)), user("user_id = 0", storage.Null[int64]())},
 		{none, {"team_id = 1", func(f *helpdesk.ConversationFilter) { f.TeamID = storage.Some[int64](1) }}},
 		{none, {"mailbox_id = 1", func(f *helpdesk.ConversationFilter) { f.MailboxID = 1 }}},
-		{none, {"customer_id = 2", func(f *helpdesk.ConversationFilter) { f.CustomerID = 2 }}, {"customer_id = 1", func(f *helpdesk.ConversationFilter) { f.CustomerID = 1 }}},
+		{none, {"customer_id = 2", func(f *helpdesk.ConversationFilter) { f.CustomerID = 2 }}, {"customer_id = 1", func(f *helpdesk.ConversationFilter) { f.CustomerID = 1 }},
+			{"customer_id = 2", func(f *helpdesk.ConversationFilter) { f.CompanyID = 5 }}},
 		{none, states("status = 'closed'", helpdesk.StatusClosed), states("status IN ('posted', 'pending')", helpdesk.StatusPosted, helpdesk.StatusPending)},
 		{
 			none, {"spam_at > 0", func(f *helpdesk.ConversationFilter) { f.Spam = storage.Some(true) }},

@@ -48,6 +48,7 @@ type mailboxRow struct {
 	ProbeNote           string
 	Signature           string
 	Quotes              string
+	FormFields          list[string]
 	CreatedAt           int64
 	UpdatedAt           int64
 }
@@ -70,7 +71,7 @@ func (r *mailboxRow) mailbox() helpdesk.Mailbox {
 		Probe: helpdesk.AddressProbe{
 			SentAt: timeOf(r.ProbeSentAt), SeenAt: timeOf(r.ProbeSeenAt), Refused: r.ProbeRefused, Note: r.ProbeNote,
 		},
-		Signature: r.Signature, Quotes: helpdesk.QuotePolicy(r.Quotes), CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		Signature: r.Signature, Quotes: helpdesk.QuotePolicy(r.Quotes), FormFields: r.FormFields, CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -86,7 +87,7 @@ func mailboxRowOf(account int64, m *helpdesk.Mailbox) mailboxRow {
 		Outbound:     object[sending.Outbound]{m.Outbound},
 		ReplyAddress: string(m.ReplyAddress), ProbeSentAt: micros(m.Probe.SentAt), ProbeSeenAt: micros(m.Probe.SeenAt),
 		ProbeRefused: m.Probe.Refused, ProbeNote: m.Probe.Note,
-		Signature: m.Signature, Quotes: string(m.Quotes), CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
+		Signature: m.Signature, Quotes: string(m.Quotes), FormFields: m.FormFields, CreatedAt: micros(m.CreatedAt), UpdatedAt: micros(m.UpdatedAt),
 	}
 }
 

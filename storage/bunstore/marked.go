@@ -26,8 +26,8 @@ func (m *marksAlong) read(s *bun.SelectQuery) {
 			WHERE g.account_id = ?TableName.account_id AND g.conversation_id = ?TableName.id), '') AS tags`)
 }
 
-// take keeps the marks of a conversation.
-func (m *marksAlong) take(row *markedRow) {
+// rememberMarks keeps the marks of a conversation.
+func (m *marksAlong) rememberMarks(row *markedRow) {
 	if tags := tagsOf(row.Tags); row.Unread != 0 || tags != nil {
 		m.found = append(m.found, helpdesk.Marks{ConversationID: row.ID, Unread: row.Unread, Tags: tags})
 	}
@@ -54,7 +54,7 @@ func (r reader) scanConversations(ctx context.Context, s *bun.SelectQuery, most 
 		}
 		all = append(all, row.conversation())
 		if m != nil {
-			m.take(row)
+			m.rememberMarks(row)
 		}
 	}))
 	if err == nil && m != nil {

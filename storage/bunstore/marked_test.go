@@ -31,7 +31,7 @@ func TestMarksOfSecondTry(t *testing.T) {
 					return err
 				}
 			}
-			if err := tx.Tags().Insert(ctx, &tag); err != nil {
+			if err := helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag); err != nil {
 				return err
 			}
 			var all []*helpdesk.Conversation

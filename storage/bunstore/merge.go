@@ -85,6 +85,7 @@ var merging = []string{
 		SELECT account_id, id, mailbox_id, ?2 FROM hw_conversations WHERE account_id = ?0 AND id = ?1`,
 	`UPDATE hw_conversations SET refers_to = CASE WHEN id = ?2 THEN 0 ELSE ?2 END
 		WHERE account_id = ?0 AND refers_to <> 0 AND refers_to = ?1`,
+	"UPDATE hw_idempotency SET conversation_id = ?2 WHERE conversation_id = ?1",
 	"DELETE FROM hw_conversations WHERE account_id = ?0 AND id = ?1",
 }
 

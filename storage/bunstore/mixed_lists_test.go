@@ -56,6 +56,13 @@ var mixedFilters = [][]struct {
 		{"id <= 100000 AND id % 10 <> 0", func(f *helpdesk.ConversationFilter) {
 			f.Terms = []helpdesk.SearchTerm{{Text: "past"}, {Text: "common"}}
 		}},
+	}, {
+		{"id % 2 = 1", func(f *helpdesk.ConversationFilter) {
+			f.Except = []helpdesk.ConversationFilter{{Terms: []helpdesk.SearchTerm{{Text: "half"}}}}
+		}},
+		{"id > 3000", func(f *helpdesk.ConversationFilter) {
+			f.Except = []helpdesk.ConversationFilter{{Except: []helpdesk.ConversationFilter{{Except: []helpdesk.ConversationFilter{{TagIDs: []int64{3}}}}}}}
+		}},
 	},
 }
 

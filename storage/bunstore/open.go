@@ -37,9 +37,8 @@ type Config struct {
 	// commits, including mail that its sender believes delivered; the database stays intact.
 	SyncNormal bool
 	// StatementTimeout limits statements on PostgreSQL. Default: one minute. Negative: no limit; then no timeout is sent to the
-	// server, as poolers such as PgBouncer require, and no statement stays prepared unless the address says how. A server that
-	// does not answer within five more seconds (within a minute when negative) counts as gone, and its connection is discarded.
-	// A commit without an answer is an OutcomeUnknown fault.
+	// server, as poolers such as PgBouncer require. A server that does not answer within five more seconds (within a minute when
+	// negative) counts as gone, and its connection is discarded. A commit without an answer is an OutcomeUnknown fault.
 	StatementTimeout time.Duration
 	// Replica is the "postgres://" URL of a streaming replica (physical standby) of a PostgreSQL database, for the Open of a
 	// driver's package: lists and searches of scopes with MayLag are read from it, see [helpdesk.Desk.Lagging]. "": none.
@@ -140,8 +139,8 @@ func Own(ctx context.Context, pools Pools, cfg Config) (*DB, error) {
 }
 
 // New returns a DB on a bun.DB that the caller opened, for SQLite or PostgreSQL, and still owns: Close leaves it open. The
-// one bun.DB serves both reads and writes. It is as fast as one opened for a DB when Pool of package sqlite or postgres made
-// its pool. Any other SQLite pool needs foreign_keys on and a busy_timeout. Any other PostgreSQL pool needs
+// one bun.DB serves both reads and writes. Best is a pool made by Pool of package sqlite or postgres. Any other SQLite pool
+// needs foreign_keys on, a busy_timeout, WAL, and transactions that begin immediately. Any other PostgreSQL pool needs
 // standard_conforming_strings on (the default) and, with pgx, QueryExecModeExec, because pgx's own cache would keep every
 // statement. Ping reports missing settings. With pgx, set Config.Listen to that of package postgres to find jobs of other
 // processes at once.
@@ -170,12 +169,12 @@ func newDB(write, read *bun.DB, cfg Config) *DB {
 }
 
 // Ping queries the database and checks the settings that correctness depends on. Wrong settings are a Disabled fault, no
-// answer is an Unavailable fault.
+// answer an Unavailable one.
 func (db *DB) Ping(ctx context.Context) error {
-	query, want := "PRAGMA foreign_keys", "1"
+	check := db.checkSQLite
 	switch db.write.Dialect().Name() {
 	case dialect.PG:
-		query, want = "SHOW standard_conforming_strings", "on"
+		check = checkPostgres
 	case dialect.SQLite:
 	default:
 		return fault.New(fault.Disabled, "bunstore works on SQLite and PostgreSQL only.")
@@ -183,15 +182,63 @@ func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
 	for _, pool := range []*bun.DB{db.write, db.read} {
-		var got string
-		if err := pool.DB.QueryRowContext(ctx, query).Scan(&got); err != nil {
+		if err := check(ctx, pool.DB); err != nil {
 			return failure(ctx, err, "database", 0)
-		}
-		if got != want {
-			return fault.Newf(fault.Disabled, "%s must be %s, it is %s.", query, want, got)
 		}
 	}
 	return nil
+}
+
+// checkPostgres checks that text in statements means what bun writes, and that the driver prepares none of them: they have
+// their values in them, and each would stay in memory.
+func checkPostgres(ctx context.Context, pool *sql.DB) error {
+	var quoting string
+	var prepared int
+	err := pool.QueryRowContext(ctx, `SELECT current_setting('standard_conforming_strings'),
+		(SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%standard_conforming_strings%')`).Scan(&quoting, &prepared)
+	switch {
+	case err != nil:
+		return err
+	case quoting != "on":
+		return fault.Newf(fault.Disabled, "standard_conforming_strings must be on, it is %s.", quoting)
+	case prepared > 0:
+		return fault.New(fault.Disabled, "The driver prepares statements. Create the pool with postgres.Pool, or set default_query_exec_mode=exec in the address.")
+	}
+	return nil
+}
+
+// checkSQLite checks that references hold, that writers wait for each other, and that they do not wait for readers.
+func (db *DB) checkSQLite(ctx context.Context, pool *sql.DB) error {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	var keys, timeout int
+	var journal string
+	err = conn.QueryRowContext(ctx, `SELECT foreign_keys, timeout, journal_mode FROM pragma_foreign_keys, pragma_busy_timeout, pragma_journal_mode`).
+		Scan(&keys, &timeout, &journal)
+	if err != nil || db.snapshot { // which nobody writes to
+		return err
+	}
+	immediate := true
+	err = conn.Raw(func(of any) error {
+		if c, ok := of.(interface{ BeginsImmediate() bool }); ok && pool == db.write.DB { // another driver cannot say
+			immediate = c.BeginsImmediate()
+		}
+		return nil
+	})
+	for _, setting := range []struct {
+		ok   bool
+		want string
+	}{
+		{keys == 1, "foreign_keys(1)"}, {timeout > 0, "busy_timeout(5000)"}, {journal == "wal" || journal == "memory", "journal_mode(WAL)"}, {immediate, "_txlock=immediate"},
+	} {
+		if err == nil && !setting.ok {
+			return fault.Newf(fault.Disabled, "The connections of SQLite lack %s. Create the pool with sqlite.Pool, which sets it.", setting.want)
+		}
+	}
+	return err
 }
 
 // Close waits until other processes were told about what was committed, and closes the connections of a DB that owns them, see

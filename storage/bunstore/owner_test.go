@@ -36,7 +36,7 @@ func TestLastOwnerAtOnce(t *testing.T) {
 			var errs [2]error
 			var all sync.WaitGroup
 			for n, victim := range []int64{m2.ID, m1.ID} {
-				all.Go(func() { _, errs[n] = two[n].desk.UpdateMember(ctx, victim, limit) })
+				all.Go(func() { _, errs[n] = two[n].desk.Members().Update(ctx, victim, limit) })
 			}
 			all.Wait()
 			if (errs[0] == nil) == (errs[1] == nil) {
@@ -47,7 +47,7 @@ func TestLastOwnerAtOnce(t *testing.T) {
 				winner = 1
 			}
 			for _, id := range []int64{m1.ID, m2.ID} {
-				if _, err := two[winner].desk.UpdateMember(ctx, id, free); err != nil {
+				if _, err := two[winner].desk.Members().Update(ctx, id, free); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -168,7 +168,7 @@ func (s *querier) each(ctx context.Context, steps ...any) error {
 
 // partition runs fn once, in a transaction that does not wait long for locks. One of all servers does so at a time.
 func (db *DB) partition(ctx context.Context, fn func(q *querier) error) error {
-	return db.attempt(ctx, 0, func(ctx context.Context, q *querier) error {
+	return db.attempt(ctx, entry{}, func(ctx context.Context, q *querier) error {
 		err := q.each(ctx, "SET LOCAL lock_timeout = '"+partitionWait+"'", fmt.Sprintf("SELECT pg_advisory_xact_lock(%d)", partitionLock))
 		if err != nil {
 			return err

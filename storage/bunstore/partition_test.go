@@ -203,7 +203,7 @@ func TestDropPeriods(t *testing.T) {
 	l.tx(cursor, func(ctx context.Context, tx helpdesk.Tx) error { return tx.StartWebhookCursor(ctx, 2) })
 	l.tx(pending, func(ctx context.Context, tx helpdesk.Tx) error {
 		hook := subscription.Webhook{}
-		if err := tx.Webhooks().Insert(ctx, &hook); err != nil {
+		if err := helpdesk.Nouns().Webhooks.Rows(tx).Insert(ctx, &hook); err != nil {
 			return err
 		}
 		d := subscription.WebhookDelivery{WebhookID: hook.ID, Seq: 2, State: subscription.WebhookPending}

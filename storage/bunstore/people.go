@@ -6,8 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/uptrace/bun"
-
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -115,65 +114,18 @@ func (w writer) LockAccount(ctx context.Context) error {
 	return nil
 }
 
+// Whole implements [helpdesk.Tx].
+func (w writer) Whole() helpdesk.Reader {
+	whole := w.reader
+	whole.scope.Mailboxes = nil
+	return whole
+}
+
 // TouchMembership implements [identity.MemberWriter].
 func (w writer) TouchMembership(ctx context.Context, id int64, at time.Time) error {
 	res, err := w.raw("UPDATE hw_memberships SET last_activity = ? WHERE account_id = ? AND id = ?",
 		micros(at), w.scope.AccountID, id).Exec(ctx)
 	return changed(ctx, res, err, "membership", id)
-}
-
-type invitationRow struct {
-	bun.BaseModel `bun:"table:hw_invitations,alias:hw_invitations"`
-	ID            int64 `bun:",pk,autoincrement"`
-	AccountID     int64
-	Email         string
-	EmailKey      string
-	Name          string
-	RoleIDs       items[int64] `bun:"role_ids"`
-	MailboxIDs    items[int64] `bun:"mailbox_ids"`
-	Nonce         []byte
-	Hash          []byte
-	UserID        int64
-	ExpiresAt     int64
-	CreatedAt     int64
-}
-
-func (r *invitationRow) invitation() identity.Invitation {
-	return identity.Invitation{
-		ID: r.ID, AccountID: r.AccountID, Email: r.Email, EmailKey: r.EmailKey, Name: r.Name,
-		RoleIDs: r.RoleIDs, MailboxIDs: r.MailboxIDs, Nonce: empty(r.Nonce), Hash: empty(r.Hash), UserID: r.UserID,
-		ExpiresAt: timeOf(r.ExpiresAt), CreatedAt: timeOf(r.CreatedAt),
-	}
-}
-
-func invitationRowOf(account int64, i *identity.Invitation) invitationRow {
-	return invitationRow{
-		ID: i.ID, AccountID: account, Email: i.Email, EmailKey: i.EmailKey, Name: i.Name, RoleIDs: i.RoleIDs, MailboxIDs: i.MailboxIDs,
-		Nonce: filled(i.Nonce), Hash: filled(i.Hash), UserID: i.UserID, ExpiresAt: micros(i.ExpiresAt), CreatedAt: micros(i.CreatedAt),
-	}
-}
-
-var invitations = table[writer, identity.Invitation, storage.NoFilter, invitationRow]{
-	Noun: nouns.Invitations, row: invitationRowOf, item: (*invitationRow).invitation,
-}
-
-// Invitations implements [helpdesk.Reader].
-func (r reader) Invitations() storage.RowReader[identity.Invitation, storage.NoFilter] {
-	return rowsOf(r.placed(), &invitations)
-}
-
-// Invitations implements [helpdesk.Rows].
-func (w writer) Invitations() storage.Rows[identity.Invitation, storage.NoFilter] {
-	return storedOf(w, &invitations)
-}
-
-// InvitationByHash implements [identity.PeopleDirectory].
-func (d directory) InvitationByHash(ctx context.Context, hash []byte) (identity.Invitation, error) {
-	var row invitationRow
-	if err := one(ctx, d.selects(&row).Where("hash = ?", hash), "invitation", 0); err != nil {
-		return identity.Invitation{}, err
-	}
-	return row.invitation(), nil
 }
 
 // DeleteOtherSessions implements [identity.UserWriter].

@@ -80,6 +80,36 @@ func TestStandardConformingStrings(t *testing.T) {
 	}
 }
 
+// TestPingRefusesPreparedStatements opens pools of pgx with and without a cache of prepared statements.
+func TestPingRefusesPreparedStatements(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	for mode, refused := range map[string]bool{"": true, "cache_statement": true, "exec": false, "simple_protocol": false} {
+		address := dsn
+		if mode != "" {
+			u, err := url.Parse(dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			query := u.Query()
+			query.Set("default_query_exec_mode", mode)
+			u.RawQuery = query.Encode()
+			address = u.String()
+		}
+		pool, err := sql.Open("pgx", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = pool.Close() })
+		db := bunstore.New(bun.NewDB(pool, pgdialect.New()), bunstore.Config{})
+		for range 2 {
+			if err := db.Ping(t.Context()); fault.Is(err, fault.Disabled) != refused || !refused && err != nil {
+				t.Errorf("mode %q: %v", mode, err)
+			}
+		}
+	}
+}
+
 // enqueue adds a job to the queue.
 func enqueue(t *testing.T, db *bunstore.DB) {
 	t.Helper()

@@ -81,8 +81,8 @@ func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (i
 	return pruned(ctx, "token")(t.raw("DELETE FROM hw_tokens WHERE id IN (?)", old).Exec(ctx))
 }
 
-// PruneBuriedJobs implements [identity.UserWriter].
-func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (int, error) {
+// PruneFailedJobs implements [identity.UserWriter].
+func (t systemTx) PruneFailedJobs(ctx context.Context, before time.Time, n int) (int, error) {
 	old := t.raw("SELECT id FROM hw_jobs WHERE buried AND run_at < ? ORDER BY id LIMIT ?", micros(before), max(n, 0))
 	return pruned(ctx, "job")(t.raw("DELETE FROM hw_jobs WHERE id IN (?)", old).Exec(ctx))
 }

@@ -59,17 +59,17 @@ func newStaff(t *testing.T, svc *helpdesk.Service, name, password string) *staff
 	s.account, s.user = account.ID, user.ID
 	s.owner, err = svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	must(err)
-	s.mailbox, err = s.owner.CreateMailbox(ctx, helpdesk.MailboxInput{Email: storage.Some("help@" + name + ".example.org")})
+	s.mailbox, err = s.owner.Mailboxes().Create(ctx, helpdesk.MailboxInput{Email: storage.Some("help@" + name + ".example.org")})
 	must(err)
-	s.role, err = s.owner.CreateRole(ctx, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.ConversationsView, identity.TagsView})})
+	s.role, err = s.owner.Roles().Create(ctx, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.ConversationsView, identity.TagsView})})
 	must(err)
 	s.member, err = s.operator.AddMember(ctx, account.ID, user.ID, identity.RoleAgent)
 	must(err)
-	s.member, err = s.owner.UpdateMember(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{s.role.ID}})
+	s.member, err = s.owner.Members().Update(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{s.role.ID}})
 	must(err)
 	s.token, s.secret, err = s.operator.CreateToken(ctx, user.ID, identity.TokenInput{Name: "t"})
 	must(err)
-	begun, err := svc.StartSession(ctx, svc.As(user.ID), "")
+	begun, err := svc.SignIn().StartSession(ctx, svc.As(user.ID), "")
 	must(err)
 	s.session = begun.Secret
 	return s
@@ -85,7 +85,7 @@ func (s *staff) enters(ctx context.Context, svc *helpdesk.Service, secret string
 	if err != nil {
 		return err
 	}
-	_, err = desk.Conversations(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 1})
+	_, err = desk.Conversations().List(ctx, helpdesk.ConversationQuery{}, storage.PageRequest{Limit: 1})
 	return err
 }
 
@@ -112,7 +112,7 @@ var revocations = map[string]revocation{
 		if err != nil {
 			return err
 		}
-		return svc.EndSession(ctx, caller)
+		return svc.SignIn().EndSession(ctx, caller)
 	}},
 	"other sessions end": {session: true, kind: fault.Unauthenticated, by: func(ctx context.Context, svc *helpdesk.Service, s *staff) error {
 		admin, err := svc.Admin(ctx, svc.As(s.user))
@@ -125,26 +125,26 @@ var revocations = map[string]revocation{
 		return none(s.operator.DisableUser(ctx, s.user))
 	}},
 	"an admin disables the member": {kind: fault.Unauthenticated, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return s.owner.DisableMember(ctx, s.member.ID)
+		return s.owner.Members().Disable(ctx, s.member.ID)
 	}},
 	"the member is removed": {kind: fault.NotFound, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return s.owner.RemoveMember(ctx, s.member.ID)
+		return s.owner.Members().Remove(ctx, s.member.ID)
 	}},
 	"the role has fewer permissions": {kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return none(s.owner.UpdateRole(ctx, s.role.ID, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.TagsView})}))
+		return none(s.owner.Roles().Update(ctx, s.role.ID, identity.RoleInput{Name: "own", Permissions: storage.Some([]identity.Permission{identity.TagsView})}))
 	}},
 	"the member has another role": {kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		role, err := s.owner.CreateRole(ctx, identity.RoleInput{Name: "less", Permissions: storage.Some([]identity.Permission{identity.TagsView})})
+		role, err := s.owner.Roles().Create(ctx, identity.RoleInput{Name: "less", Permissions: storage.Some([]identity.Permission{identity.TagsView})})
 		if err != nil {
 			return err
 		}
-		return none(s.owner.UpdateMember(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{role.ID}}))
+		return none(s.owner.Members().Update(ctx, s.member.ID, identity.MembershipUpdate{RoleIDs: []int64{role.ID}}))
 	}},
 	"the account requires a second factor": {password: "correct horse battery", kind: fault.Forbidden, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return none(s.owner.UpdateAccount(ctx, identity.AccountUpdate{Name: "a", RequireSecondFactor: storage.Some(true)}))
+		return none(s.owner.Account().Update(ctx, identity.AccountUpdate{Name: "a", RequireSecondFactor: storage.Some(true)}))
 	}},
 	"the account is deleted": {kind: fault.NotFound, by: func(ctx context.Context, _ *helpdesk.Service, s *staff) error {
-		return s.owner.DeleteAccount(ctx)
+		return s.owner.Account().Delete(ctx)
 	}},
 }
 
@@ -251,7 +251,7 @@ func TestRevokedInUnit(t *testing.T) {
 			has(t.Context(), true)
 			inner, u := db.Begin(t.Context(), nil)
 			defer u.Rollback()
-			if err := s.owner.RemoveMember(inner, s.member.ID); err != nil {
+			if err := s.owner.Members().Remove(inner, s.member.ID); err != nil {
 				t.Fatal(err)
 			}
 			has(inner, false)

@@ -31,11 +31,12 @@ var (
 	conversationSearch = searchTable{"hw_conversation_search", "conversation_id", "s.customer || ' ' || s.own", "hw_conversation_vocabulary"}
 )
 
-// hasTerms checks for each row whether it has all terms, with an expression that no planner turns into a join.
+// hasTerms checks for each row whether it has all terms, with an expression that no planner turns into a join and that is never
+// NULL.
 func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 	if r.store.postgres {
 		return func(q bun.QueryBuilder) bun.QueryBuilder {
-			return q.Where("(SELECT s.terms @@ ?::tsquery FROM ? AS s WHERE s.account_id = ?TableName.account_id AND s.? = ?TableName.id)",
+			return q.Where("COALESCE((SELECT s.terms @@ ?::tsquery FROM ? AS s WHERE s.account_id = ?TableName.account_id AND s.? = ?TableName.id), FALSE)",
 				tsquery(terms), bun.Ident(in.name), bun.Ident(in.id))
 		}
 	}
@@ -57,8 +58,8 @@ func (r reader) hasTerms(in searchTable, terms []helpdesk.SearchTerm) filter {
 		all[i] = "(" + cmp.Or(strings.Join(some, " OR "), "FALSE") + ")"
 	}
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
-		return q.Where("(SELECT 1 FROM (SELECT ' ' || ? || ' ' AS terms FROM ? AS s WHERE s.rowid = ?TableName.id LIMIT 1) AS x WHERE "+
-			strings.Join(all, " AND ")+") = 1", args...)
+		return q.Where("COALESCE((SELECT 1 FROM (SELECT ' ' || ? || ' ' AS terms FROM ? AS s WHERE s.rowid = ?TableName.id LIMIT 1) AS x WHERE "+
+			strings.Join(all, " AND ")+"), 0) = 1", args...)
 	}
 }
 
@@ -225,11 +226,64 @@ func matchTerm(t search.Term, mark string) string {
 }
 
 // unknown reports a term that no row has.
-func unknown(term string) bool { return term == "" || strings.ContainsFunc(term, foreign) }
+func unknown(term string) bool {
+	return term == "" || strings.ContainsFunc(search.Unmarked(term), foreign)
+}
 
 // foreign reports a character that no term has and that the tokenizer would treat as a space.
 func foreign(r rune) bool {
 	return r < utf8.RuneSelf && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+}
+
+// KnownTerms implements [helpdesk.SearchReader].
+func (r reader) KnownTerms(ctx context.Context, terms []string) ([]string, error) {
+	var known, asked, queries []string
+	for _, t := range terms {
+		if unknown(t) {
+			continue
+		}
+		asked = append(asked, t)
+		queries = append(queries, "'"+r.accountTerm()+"' & "+tsterm(search.Term{Text: t}))
+	}
+	if err := checkText(terms); err != nil || len(asked) == 0 {
+		return nil, cmp.Or(err, r.state())
+	}
+	q := r.raw(`SELECT o.term FROM unnest(?::text[], ?::text[]) AS o (term, query) WHERE
+		(SELECT 1 FROM hw_conversation_search AS s WHERE s.account_id = ? AND `+accountTerms+` @@ o.query::tsquery LIMIT 1) = 1`,
+		pgdialect.Array(asked), pgdialect.Array(queries), r.scope.AccountID)
+	if !r.store.postgres {
+		list, err := json.Marshal(asked)
+		if err != nil {
+			return nil, failure(ctx, err, "search", 0)
+		}
+		q = r.raw(`SELECT o.value FROM json_each(?) AS o WHERE (SELECT 1 FROM hw_conversation_search AS s
+			WHERE s.hw_conversation_search MATCH ? || o.value || '"' LIMIT 1) = 1`, string(list), `"`+r.accountTerm()+`" AND "`)
+	}
+	err := q.Scan(ctx, &known)
+	slices.Sort(known)
+	return slices.Compact(known), failure(ctx, err, "search", 0)
+}
+
+// PassagesByID implements [helpdesk.SearchReader] with a part of a statement for each conversation, which reads an index from its
+// end.
+func (r reader) PassagesByID(ctx context.Context, conversationIDs []int64, n int) ([]helpdesk.Passage, error) {
+	ids := slices.Compact(slices.Sorted(slices.Values(conversationIDs)))
+	if len(ids) == 0 || n <= 0 {
+		return nil, r.state()
+	}
+	var all schema.QueryWithArgs
+	for i, id := range ids {
+		one := bun.SafeQuery("SELECT * FROM (?) AS p", r.selects((*interactionRow)(nil)).Column("conversation_id", "subject").
+			ColumnExpr("?TableName.id AS interaction_id").ColumnExpr("substr(?TableName.body, 1, ?) AS body", helpdesk.MaxSearchText).
+			ApplyQueryBuilder(r.ofConversation).Where("?TableName.conversation_id = ?", id).Where("?TableName.status <> 'draft'").
+			OrderExpr("?TableName.at DESC, ?TableName.id DESC").Limit(int64(n)))
+		if all = bun.SafeQuery("? UNION ALL ?", all, one); i == 0 {
+			all = one
+		}
+	}
+	var found []helpdesk.Passage
+	err := r.db.NewSelect().Conn(r.conn()).Err(r.state()).TableExpr("(?) AS u", all).Scan(ctx, &found)
+	return found, failure(ctx, err, "search", 0)
 }
 
 // SearchTerms implements [helpdesk.SearchIndex].

@@ -7,47 +7,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
-
-type tagRow struct {
-	bun.BaseModel `bun:"table:hw_tags,alias:hw_tags"`
-	ID            int64 `bun:",pk,autoincrement"`
-	AccountID     int64
-	Name          string
-	NameKey       string
-	Color         string
-	CreatedAt     int64
-	UpdatedAt     int64
-}
-
-func (r *tagRow) tag() helpdesk.Tag {
-	return helpdesk.Tag{
-		ID: r.ID, Name: r.Name, Key: r.NameKey, Color: r.Color,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
-	}
-}
-
-func tagRowOf(account int64, t *helpdesk.Tag) tagRow {
-	return tagRow{
-		ID: t.ID, AccountID: account, Name: t.Name, NameKey: t.Key, Color: t.Color,
-		CreatedAt: micros(t.CreatedAt), UpdatedAt: micros(t.UpdatedAt),
-	}
-}
-
-var tags = table[writer, helpdesk.Tag, storage.NoFilter, tagRow]{
-	Noun: nouns.Tags, row: tagRowOf, item: (*tagRow).tag,
-	dependents: []dependent{{table: "hw_conversation_tags", of: "tag_id", key: "conversation_id"}},
-}
-
-// Tags implements [helpdesk.Reader].
-func (r reader) Tags() storage.RowReader[helpdesk.Tag, storage.NoFilter] {
-	return rowsOf(r.placed(), &tags)
-}
-
-// Tags implements [helpdesk.Rows].
-func (w writer) Tags() storage.Rows[helpdesk.Tag, storage.NoFilter] { return storedOf(w, &tags) }
 
 type taggingRow struct {
 	bun.BaseModel  `bun:"table:hw_conversation_tags,alias:hw_conversation_tags"`
@@ -91,7 +52,7 @@ func (w writer) requireTags(ctx context.Context, ids []int64) error {
 	if len(ids) == 0 {
 		return w.requireAccount(ctx)
 	}
-	found, err := w.Tags().ByIDs(ctx, ids)
+	found, err := nouns.Tags.Rows(w).ByIDs(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (s *bench) tagged(b *testing.B, total int) []int64 {
 		ids = nil
 		for _, name := range []string{"common", "rare", "unused"} {
 			tag := helpdesk.Tag{Name: name, Key: name}
-			if err := tx.Tags().Insert(ctx, &tag); err != nil {
+			if err := helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag); err != nil {
 				return err
 			}
 			ids = append(ids, tag.ID)
@@ -59,8 +59,8 @@ func (s *bench) tagged(b *testing.B, total int) []int64 {
 		fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 			INSERT INTO hw_conversations (number, created_at, %s)
 			SELECT i, created_at + CAST(i AS BIGINT) * 1000000, %s FROM n, hw_conversations`, total, columns, columns),
-		fmt.Sprintf("INSERT INTO hw_conversation_tags SELECT account_id, id, %d, created_at FROM hw_conversations WHERE number %% 2 = 0", ids[0]),
-		fmt.Sprintf("INSERT INTO hw_conversation_tags SELECT account_id, id, %d, created_at FROM hw_conversations WHERE number %% %d = 7", ids[1], total/10),
+		fmt.Sprintf("INSERT INTO hw_conversation_tags (account_id, conversation_id, tag_id, created_at) SELECT account_id, id, %d, created_at FROM hw_conversations WHERE number %% 2 = 0", ids[0]),
+		fmt.Sprintf("INSERT INTO hw_conversation_tags (account_id, conversation_id, tag_id, created_at) SELECT account_id, id, %d, created_at FROM hw_conversations WHERE number %% %d = 7", ids[1], total/10),
 		"ANALYZE",
 	} {
 		if _, err := s.plain.ExecContext(b.Context(), statement); err != nil {

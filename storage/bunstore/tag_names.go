@@ -3,13 +3,10 @@ package bunstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
 )
@@ -37,15 +34,12 @@ func (r reader) nameTags(ctx context.Context, marks []helpdesk.Marks) error {
 	}
 	ids := slices.Sorted(maps.Keys(found))
 	clear(found)
-	var row tagRow
-	err := r.rows(ctx, func(rows *sql.Rows) error {
-		err := rows.Scan(&row.ID, &row.Name, &row.NameKey, &row.Color, &row.CreatedAt, &row.UpdatedAt)
-		found[row.ID] = row.tag()
-		return err
-	}, "SELECT id, name, name_key, color, created_at, updated_at FROM hw_tags WHERE account_id = ? AND id IN (?)",
-		r.scope.AccountID, bun.List(ids))
+	all, err := nouns.Tags.Reader(r).ByIDs(ctx, ids)
 	if err != nil {
-		return failure(ctx, err, "tag", 0)
+		return err
+	}
+	for _, tag := range all {
+		found[tag.ID] = tag
 	}
 	for i := range marks {
 		named := marks[i].Tags[:0]

@@ -30,7 +30,7 @@ func TestTagsOfLists(t *testing.T) {
 			}
 		}
 		within(t, db, func(ctx context.Context, tx helpdesk.Tx) error {
-			if err := tx.Tags().Insert(ctx, tags...); err != nil {
+			if err := helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, tags...); err != nil {
 				return err
 			}
 			if err := tx.SetTags(ctx, all[:1], []int64{tags[0].ID, tags[1].ID}); err != nil {
@@ -67,14 +67,16 @@ func TestTagsOfLists(t *testing.T) {
 		for name, by := range map[string]*bunstore.DB{"this server": db, "another server": other} {
 			changed := *tags[1]
 			changed.Name += "!"
-			within(t, by, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Update(ctx, &changed) })
+			within(t, by, func(ctx context.Context, tx helpdesk.Tx) error {
+				return helpdesk.Nouns().Tags.Rows(tx).Update(ctx, &changed)
+			})
 			tags[1] = &changed
 			expect(t, "changed by "+name)
 		}
 		undone, errUndo := *tags[0], errors.New("undo")
 		undone.Color = "#00ff00"
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
-			if err := tx.Tags().Update(ctx, &undone); err != nil {
+			if err := helpdesk.Nouns().Tags.Rows(tx).Update(ctx, &undone); err != nil {
 				return err
 			}
 			if got := shown(t, tx.Reader())[all[0]][0]; got != undone {
@@ -86,13 +88,17 @@ func TestTagsOfLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "rolled back")
-		within(t, other, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, tags[0].ID) })
+		within(t, other, func(ctx context.Context, tx helpdesk.Tx) error {
+			return helpdesk.Nouns().Tags.Rows(tx).Delete(ctx, tags[0].ID)
+		})
 		if diff := cmp.Diff(map[int64][]helpdesk.Tag{all[0]: {*tags[1]}, all[1]: {*tags[1]}}, shown(t, db.Within(scope))); diff != "" {
 			t.Errorf("deleted (-want +got):\n%s", diff)
 		}
 		// A tag that is deleted after the list was read, and before its name is, is dropped.
 		meanwhile := &afterList{do: func() {
-			within(t, other, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, tags[1].ID) })
+			within(t, other, func(ctx context.Context, tx helpdesk.Tx) error {
+				return helpdesk.Nouns().Tags.Rows(tx).Delete(ctx, tags[1].ID)
+			})
 		}}
 		if got := shown(t, bunstore.New(app.WithQueryHook(meanwhile), bunstore.Config{}).Within(scope)); len(got[all[0]])+len(got[all[1]]) > 0 || meanwhile.do != nil {
 			t.Errorf("deleted meanwhile: %+v", got)

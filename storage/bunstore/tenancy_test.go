@@ -131,7 +131,7 @@ func nameTheirColumns(t *testing.T, all map[string]string) {
 // acrossAccounts are the statements whose work is in all accounts, or finds one: jobs are claimed and reported over all of
 // them; a host, a sign-in domain, an address for incoming mail and the secret of an invitation find their account; blobs are
 // kept while any account refers to them.
-var acrossAccounts = regexp.MustCompile(`hw_jobs|WHERE \(hash = |hw_join_rules" WHERE \(domain = |hw_mailboxes" WHERE \((internal_local = |inbound_type <> )|` +
+var acrossAccounts = regexp.MustCompile(`hw_jobs|hw_invitations WHERE TRUE AND "hash" = |hw_join_rules WHERE TRUE AND "domain" = |hw_mailboxes" WHERE \((internal_local = |inbound_type <> )|` +
 	`host_key|hw_sites.*\(hw_sites\.id = |SELECT (DISTINCT )?(blob_key|raw_key|k) |SELECT \? FROM`)
 
 // nameless returns a table of accounts' rows that a statement uses without naming the account; "": none.
@@ -188,8 +188,8 @@ func TestKeys(t *testing.T) {
 
 var (
 	idList = regexp.MustCompile(`(\w+"?) IN \((-?\d+|X?'(?:[^']|'')*')(, (-?\d+|X?'(?:[^']|'')*'))*\)`)
-	// what a list may be restricted to while it walks its order: few mailboxes, tags, states or kinds have many rows
-	walked = regexp.MustCompile(`^(mailbox_id|tag_id|status|state|type|kind|priority)"? `)
+	// what a list may be restricted to while it walks its order: few mailboxes, tags, values, states or kinds have many rows
+	walked = regexp.MustCompile(`^(mailbox_id|tag_id|value_key|status|state|type|kind|priority)"? `)
 	// the account and nothing else; a table's whole key is (account_id, id)
 	wholeAccount = regexp.MustCompile(`SEARCH \w+ USING (COVERING )?INDEX \w+ \(account_id=\?\)`)
 )

@@ -34,6 +34,7 @@ type transaction struct {
 	// The outbox is written just before the commit, events last: the row that counts events stays locked from then on. The log
 	// thus has no gaps and follows the order of commits, and other transactions wait only briefly.
 	jobs   []jobRow
+	asking map[int64][]asking // jobs by account
 	events map[int64][]storage.Event
 	// accounts records which accounts the transaction has seen to exist or not; others are looked up before an event is
 	// emitted.
@@ -43,8 +44,14 @@ type transaction struct {
 	changed []int64
 }
 
+// asking is a job for accounts that listen to any of some types of events.
+type asking struct {
+	job    jobRow
+	events []string
+}
+
 func newTransaction(conn bun.IConn) *transaction {
-	return &transaction{conn: conn, events: map[int64][]storage.Event{}, accounts: map[int64]bool{}}
+	return &transaction{conn: conn, asking: map[int64][]asking{}, events: map[int64][]storage.Event{}, accounts: map[int64]bool{}}
 }
 
 // own returns a private copy of a scope.
@@ -65,7 +72,7 @@ func (db *DB) Within(s helpdesk.Scope) helpdesk.Reader {
 // Until its commit begins, the transaction ends with ctx. After that it waits for the database's answer; without an answer
 // the error is an OutcomeUnknown fault.
 func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Context, tx helpdesk.Tx) error) error {
-	return db.transact(ctx, s.AccountID, func(ctx context.Context, q *querier) error {
+	return db.transact(ctx, entry{s.AccountID, s.Alone}, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, s.AccountID)
 		return fn(ctx, newWriter(q, s))
 	})
@@ -73,43 +80,48 @@ func (db *DB) InTx(ctx context.Context, s helpdesk.Scope, fn func(ctx context.Co
 
 // InSystemTx implements [helpdesk.Store], see [DB.InTx].
 func (db *DB) InSystemTx(ctx context.Context, fn func(ctx context.Context, tx helpdesk.SystemTx) error) error {
-	return db.transact(ctx, 0, func(ctx context.Context, q *querier) error {
+	return db.transact(ctx, entry{}, func(ctx context.Context, q *querier) error {
 		q.tx.changed = append(q.tx.changed, 0)
 		return fn(ctx, systemTx{directory{q}})
 	})
 }
 
-// transact runs fn in a transaction of its own, or as a part of the transaction of the context's unit. account is the one
-// that fn works on, or 0 for none.
-func (db *DB) transact(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
+// entry says which account a transaction works on, 0 for none, and whether it is alone there, see [helpdesk.Scope.Alone].
+type entry struct {
+	account int64
+	alone   bool
+}
+
+// transact runs fn in a transaction of its own, or as a part of the transaction of the context's unit.
+func (db *DB) transact(ctx context.Context, into entry, fn func(context.Context, *querier) error) error {
 	if u := db.unit(ctx); u != nil {
-		return u.part(ctx, account, fn)
+		return u.part(ctx, into, fn)
 	}
 	if db.cfg.Tracer != nil {
-		return db.spanned(ctx, func(ctx context.Context) error { return db.attempts(ctx, account, fn) })
+		return db.spanned(ctx, func(ctx context.Context) error { return db.attempts(ctx, into, fn) })
 	}
-	return db.attempts(ctx, account, fn)
+	return db.attempts(ctx, into, fn)
 }
 
 // attempts runs fn in a transaction, again after a transient conflict.
-func (db *DB) attempts(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
-	return db.again(ctx, func() error { return db.attempt(ctx, account, fn) })
+func (db *DB) attempts(ctx context.Context, into entry, fn func(context.Context, *querier) error) error {
+	return db.again(ctx, func() error { return db.attempt(ctx, into, fn) })
 }
 
 // enter admits a PostgreSQL transaction to an account before it locks anything there: many at once, or one alone, see
-// [storage.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
+// [helpdesk.Scope.Alone]. Without it, a transaction that deletes rows that many refer to would deadlock again and again with those
 // that wait for it while holding some of these rows. Later transactions queue behind the waiting lock.
-func (db *DB) enter(ctx context.Context, conn bun.IConn, account int64, alone bool) error {
-	if !db.postgres || account == 0 {
+func (db *DB) enter(ctx context.Context, conn bun.IConn, into entry) error {
+	if !db.postgres || into.account == 0 {
 		return nil
 	}
 	lock := "pg_advisory_xact_lock_shared"
-	if alone {
+	if into.alone {
 		lock = "pg_advisory_xact_lock"
 	}
 	ctx, cancel := db.bounded(ctx)
 	defer cancel()
-	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(account))) // two accounts may share a lock
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SELECT %s(%d, %d)", lock, accountLocks, int32(into.account))) // two accounts may share a lock
 	return failure(ctx, err, "transaction", 0)
 }
 
@@ -140,14 +152,14 @@ type opened struct {
 }
 
 // begin begins a writing transaction, and enters an account, see enter.
-func (db *DB) begin(ctx context.Context, account int64, alone bool) (*opened, error) {
+func (db *DB) begin(ctx context.Context, into entry) (*opened, error) {
 	o := &opened{lifetime: db.newLifetime(ctx)}
 	var err error
 	if o.tx, err = o.lifetime.begin(db); err != nil {
 		o.end()
 		return nil, failure(ctx, err, "transaction", 0)
 	}
-	if err := db.enter(ctx, o.tx, account, alone); err != nil {
+	if err := db.enter(ctx, o.tx, into); err != nil {
 		o.close()
 		return nil, err
 	}
@@ -171,8 +183,8 @@ func (o *opened) close() {
 }
 
 // attempt runs fn in a transaction of its own.
-func (db *DB) attempt(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
-	outer, err := db.begin(ctx, account, storage.IsAlone(ctx))
+func (db *DB) attempt(ctx context.Context, into entry, fn func(context.Context, *querier) error) error {
+	outer, err := db.begin(ctx, into)
 	if err != nil {
 		return err
 	}
@@ -302,15 +314,26 @@ func (t systemTx) Within(s helpdesk.Scope) helpdesk.Tx {
 // flush writes the outbox and reports whether there may be new jobs. It writes accounts in id order, so that transactions with
 // events of the same accounts do not deadlock.
 func (s *querier) flush(ctx context.Context) (queued bool, err error) {
+	for _, account := range slices.Sorted(maps.Keys(s.tx.asking)) {
+		if len(s.tx.events[account]) == 0 {
+			if err := s.answerAsking(ctx, account); err != nil {
+				return false, err
+			}
+		}
+	}
 	jobs, accounts := s.tx.jobs, slices.Sorted(maps.Keys(s.tx.events))
 	accounts = slices.DeleteFunc(accounts, func(id int64) bool { return !s.tx.accounts[id] }) // deleted since, together with their logs
 	if s.store.postgres && len(accounts) > 0 {
 		for _, account := range accounts {
-			new, err := s.insertOutbox(ctx, jobs, account, s.tx.events[account])
+			new, listens, err := s.insertOutbox(ctx, jobs, account, s.tx.events[account])
 			if err != nil {
 				return false, err
 			}
-			queued, jobs = queued || new, nil
+			more, err := s.insertAsking(ctx, account, listens)
+			if err != nil {
+				return false, err
+			}
+			queued, jobs = queued || new || more, nil
 		}
 		return queued, nil
 	}
@@ -320,11 +343,50 @@ func (s *querier) flush(ctx context.Context) (queued bool, err error) {
 		}
 	}
 	for _, account := range accounts {
-		if err := s.insertEvents(ctx, account, s.tx.events[account]); err != nil {
+		listens, err := s.insertEvents(ctx, account, s.tx.events[account])
+		if err != nil {
 			return false, err
 		}
+		more, err := s.insertAsking(ctx, account, listens)
+		if err != nil {
+			return false, err
+		}
+		queued = queued || more
 	}
 	return queued, nil
+}
+
+// answerAsking adds to the jobs those that want events to which an account listens, in a transaction that has no event of it.
+func (s *querier) answerAsking(ctx context.Context, account int64) error {
+	var listens list[string]
+	err := s.raw("SELECT listens FROM hw_accounts WHERE id = ?", account).Scan(ctx, &listens)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return failure(ctx, err, "account", account)
+	}
+	s.tx.jobs = append(s.tx.jobs, s.wanted(account, listens)...)
+	return nil
+}
+
+// wanted takes those jobs that want events to which an account listens.
+func (s *querier) wanted(account int64, listens []string) (jobs []jobRow) {
+	for _, a := range s.tx.asking[account] {
+		if slices.ContainsFunc(a.events, func(kind string) bool { return slices.Contains(listens, kind) }) {
+			jobs = append(jobs, a.job)
+		}
+	}
+	delete(s.tx.asking, account)
+	return jobs
+}
+
+// insertAsking queues those jobs that want events to which the account listens. They have no UniqueKey, for which
+// transactions would wait while they hold the account.
+func (s *querier) insertAsking(ctx context.Context, account int64, listens []string) (bool, error) {
+	jobs := s.wanted(account, listens)
+	if len(jobs) == 0 {
+		return false, nil
+	}
+	s.tx.jobs = append(s.tx.jobs, jobs...)
+	return s.insertJobs(ctx, jobs)
 }
 
 // outbox implements [storage.Outbox] for the transactions of both domains.
@@ -355,7 +417,16 @@ func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 	if err := checkText(rows); err != nil {
 		return err
 	}
-	o.into.tx.jobs = append(o.into.tx.jobs, rows...)
+	for i, j := range jobs {
+		if j.Listens == nil {
+			o.into.tx.jobs = append(o.into.tx.jobs, rows[i])
+			continue
+		}
+		if j.UniqueKey != "" || j.AccountID == 0 {
+			return fault.Field("listens", "is only for jobs of an account without a key")
+		}
+		o.into.tx.asking[j.AccountID] = append(o.into.tx.asking[j.AccountID], asking{rows[i], j.Listens})
+	}
 	return nil
 }
 

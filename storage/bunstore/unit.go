@@ -78,17 +78,17 @@ func (p pooled) QueryRowContext(ctx context.Context, query string, args ...any) 
 }
 
 // part runs fn as one part of the unit's transaction.
-func (u *unit) part(ctx context.Context, account int64, fn func(context.Context, *querier) error) error {
+func (u *unit) part(ctx context.Context, into entry, fn func(context.Context, *querier) error) error {
 	if u.whole != nil {
 		return u.db.savepoint(ctx, u.whole.conn, func(q *querier) error {
-			if err := u.db.enter(ctx, u.whole.conn, account, storage.IsAlone(ctx)); err != nil {
+			if err := u.db.enter(ctx, u.whole.conn, into); err != nil {
 				return err
 			}
 			return u.run(ctx, q, fn)
 		})
 	}
 	return u.db.again(ctx, func() error {
-		return u.open(ctx, account, func() error {
+		return u.open(ctx, into, func() error {
 			return u.run(ctx, &querier{store: u.db, db: u.db.write, tx: newTransaction(u.outer.tx)}, fn)
 		})
 	})
@@ -102,17 +102,20 @@ func (u *unit) run(ctx context.Context, q *querier, fn func(context.Context, *qu
 	}
 	u.whole.changed = append(u.whole.changed, q.tx.changed...)
 	u.whole.jobs = append(u.whole.jobs, q.tx.jobs...)
+	for account, jobs := range q.tx.asking {
+		u.whole.asking[account] = append(u.whole.asking[account], jobs...)
+	}
 	for account, events := range q.tx.events {
 		u.whole.events[account] = append(u.whole.events[account], events...)
 	}
 	maps.Copy(u.whole.accounts, q.tx.accounts)
-	q.tx.jobs, q.tx.events = nil, nil
+	q.tx.jobs, q.tx.asking, q.tx.events = nil, nil, nil
 	return nil
 }
 
 // open begins the transaction and runs fn in it. On failure it leaves no transaction open.
-func (u *unit) open(ctx context.Context, account int64, fn func() error) error {
-	outer, err := u.db.begin(u.ctx, account, storage.IsAlone(ctx)) // as its first part needs it: a later one would wait with rows locked
+func (u *unit) open(ctx context.Context, into entry, fn func() error) error {
+	outer, err := u.db.begin(u.ctx, into) // as its first part needs it: a later one would wait with rows locked
 	if err != nil {
 		return err
 	}
@@ -154,7 +157,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 		if last == nil {
 			return nil
 		}
-		err := u.db.again(ctx, func() error { return u.open(ctx, 0, func() error { return nil }) })
+		err := u.db.again(ctx, func() error { return u.open(ctx, entry{}, func() error { return nil }) })
 		if err != nil {
 			return err
 		}

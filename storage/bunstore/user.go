@@ -24,6 +24,11 @@ type userRow struct {
 	DisabledByID       int64
 	SecondFactorAt     int64
 	SealedSecondFactor []byte
+	Picture            string
+	Language           string
+	TimeZone           string
+	AfterSending       identity.AfterSending
+	LeaveUnassigned    bool
 	CreatedAt          int64
 	UpdatedAt          int64
 }
@@ -32,8 +37,11 @@ func (r *userRow) user() identity.User {
 	return identity.User{
 		ID: r.ID, Name: r.Name, Email: r.Email, EmailKey: r.EmailKey, EmailVerifiedAt: timeOf(r.EmailVerifiedAt),
 		PasswordHash: r.PasswordHash, DisabledAt: timeOf(r.DisabledAt), DisabledByID: r.DisabledByID, SecondFactorAt: timeOf(r.SecondFactorAt),
-		SealedSecondFactor: empty(r.SealedSecondFactor),
-		CreatedAt:          timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
+		SealedSecondFactor: empty(r.SealedSecondFactor), Picture: r.Picture,
+		Preferences: identity.Preferences{
+			Language: r.Language, TimeZone: r.TimeZone, AfterSending: r.AfterSending, LeaveUnassigned: r.LeaveUnassigned,
+		},
+		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
 
@@ -60,8 +68,10 @@ func userRowOf(u *identity.User) userRow {
 	return userRow{
 		ID: u.ID, Name: u.Name, Email: u.Email, EmailKey: u.EmailKey, EmailVerifiedAt: micros(u.EmailVerifiedAt),
 		PasswordHash: u.PasswordHash, DisabledAt: micros(u.DisabledAt), DisabledByID: u.DisabledByID, SecondFactorAt: micros(u.SecondFactorAt),
-		SealedSecondFactor: filled(u.SealedSecondFactor),
-		CreatedAt:          micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
+		SealedSecondFactor: filled(u.SealedSecondFactor), Picture: u.Picture,
+		Language: u.Preferences.Language, TimeZone: u.Preferences.TimeZone, AfterSending: u.Preferences.AfterSending,
+		LeaveUnassigned: u.Preferences.LeaveUnassigned,
+		CreatedAt:       micros(u.CreatedAt), UpdatedAt: micros(u.UpdatedAt),
 	}
 }
 
@@ -74,6 +84,32 @@ func (t systemTx) InsertUser(ctx context.Context, u *identity.User) error {
 	}
 	u.ID = row.ID
 	return nil
+}
+
+type pictureRow struct {
+	bun.BaseModel `bun:"table:hw_user_pictures,alias:hw_user_pictures"`
+	UserID        int64 `bun:",pk"`
+	Content       []byte
+}
+
+// Picture implements [identity.AccountReader].
+func (r reader) Picture(ctx context.Context, userID int64) ([]byte, error) {
+	var row pictureRow
+	q := r.selects(&row).Where("user_id = ?", userID).
+		Where("EXISTS (SELECT 1 FROM hw_memberships AS m WHERE m.user_id = hw_user_pictures.user_id AND m.account_id = ?)", r.scope.AccountID)
+	if err := one(ctx, q, "picture", userID); err != nil {
+		return nil, err
+	}
+	return row.Content, nil
+}
+
+// SetPicture implements [identity.UserWriter].
+func (t systemTx) SetPicture(ctx context.Context, userID int64, content []byte) error {
+	if _, err := t.deletes((*pictureRow)(nil)).Where("user_id = ?", userID).Exec(ctx); err != nil || content == nil {
+		return failure(ctx, err, "user", userID)
+	}
+	_, err := t.inserts(&pictureRow{UserID: userID, Content: content}).Exec(ctx)
+	return failure(ctx, err, "user", userID)
 }
 
 type tokenRow struct {

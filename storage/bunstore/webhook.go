@@ -11,60 +11,6 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-type webhookRow struct {
-	bun.BaseModel `bun:"table:hw_webhooks,alias:hw_webhooks"`
-	ID            int64 `bun:",pk,autoincrement"`
-	AccountID     int64
-	URL           string
-	Events        list[string]
-	MailboxIDs    items[int64] `bun:"mailbox_ids"`
-	IsActive      bool
-	Reason        string
-	FailingSince  int64
-	Failures      int
-	LastSuccessAt int64
-	AfterSeq      int64
-	SealedSecret  []byte
-	SealedFormer  []byte
-	FormerUntil   int64
-	UserID        int64
-	CreatedAt     int64
-	UpdatedAt     int64
-}
-
-func (r *webhookRow) webhook() subscription.Webhook {
-	return subscription.Webhook{
-		ID: r.ID, URL: r.URL, Events: r.Events, MailboxIDs: r.MailboxIDs, IsActive: r.IsActive, Reason: subscription.WebhookReason(r.Reason),
-		FailingSince: timeOf(r.FailingSince), Failures: r.Failures, LastSuccessAt: timeOf(r.LastSuccessAt), After: r.AfterSeq,
-		SealedSecret: empty(r.SealedSecret), SealedFormer: empty(r.SealedFormer), FormerUntil: timeOf(r.FormerUntil), UserID: r.UserID,
-		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
-	}
-}
-
-func webhookRowOf(account int64, w *subscription.Webhook) webhookRow {
-	return webhookRow{
-		ID: w.ID, AccountID: account, URL: w.URL, Events: w.Events, MailboxIDs: w.MailboxIDs, IsActive: w.IsActive, Reason: string(w.Reason),
-		FailingSince: micros(w.FailingSince), Failures: w.Failures, LastSuccessAt: micros(w.LastSuccessAt), AfterSeq: w.After,
-		SealedSecret: filled(w.SealedSecret), SealedFormer: filled(w.SealedFormer), FormerUntil: micros(w.FormerUntil), UserID: w.UserID,
-		CreatedAt: micros(w.CreatedAt), UpdatedAt: micros(w.UpdatedAt),
-	}
-}
-
-var webhooks = table[writer, subscription.Webhook, storage.NoFilter, webhookRow]{
-	Noun: nouns.Webhooks, row: webhookRowOf, item: (*webhookRow).webhook,
-	dependents: []dependent{{table: "hw_webhook_deliveries", of: "webhook_id"}},
-}
-
-// Webhooks implements [helpdesk.Reader].
-func (r reader) Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter] {
-	return rowsOf(r.placed(), &webhooks)
-}
-
-// Webhooks implements [helpdesk.Rows].
-func (w writer) Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter] {
-	return storedOf(w, &webhooks)
-}
-
 type webhookDeliveryRow struct {
 	bun.BaseModel `bun:"table:hw_webhook_deliveries,alias:hw_webhook_deliveries"`
 	ID            int64 `bun:",pk,autoincrement"`
@@ -111,7 +57,19 @@ var webhookDeliveries = table[writer, subscription.WebhookDelivery, subscription
 		if f.State != "" {
 			q.Err(checkText(string(f.State))).Where("state = ?", f.State)
 		}
+		if !f.DueBy.IsZero() {
+			q.Where(pending).Where("due_at <= ?", micros(f.DueBy))
+		}
+		if !f.HeldAfter.IsZero() {
+			q.Where(pending).Where("held_until > ?", micros(f.HeldAfter))
+		}
 		return nil
+	},
+	order: func(f subscription.WebhookDeliveryFilter) string {
+		if !f.DueBy.IsZero() {
+			return "due_at"
+		}
+		return "id"
 	},
 }
 
@@ -158,28 +116,8 @@ func accountsOf(q *bun.SelectQuery, alias string, seek storage.Seek) *bun.Select
 	return q.OrderExpr("?.account_id ?", bun.Ident(alias), bun.Safe(order)).Limit(int64(seek.Limit))
 }
 
-// deliveriesOf selects the deliveries of one webhook.
-func (r reader) deliveriesOf(rows *[]webhookDeliveryRow, webhookID int64) *bun.SelectQuery {
-	return r.selects(rows).ApplyQueryBuilder(r.ofEvents).Where("webhook_id = ?", webhookID)
-}
-
 // pending is the condition of the indexes of pending deliveries, word for word.
 const pending = "state = 'pending'"
-
-// DueWebhookDeliveries implements [subscription.WebhookReader].
-func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]subscription.WebhookDelivery, error) {
-	var rows []webhookDeliveryRow
-	q := r.deliveriesOf(&rows, webhookID).Where(pending).Where("due_at <= ?", micros(now))
-	err := page(q, "due_at", storage.Seek{Limit: limit}).Scan(ctx)
-	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
-}
-
-// HeldWebhookDeliveries implements [subscription.WebhookReader].
-func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]subscription.WebhookDelivery, error) {
-	var rows []webhookDeliveryRow
-	err := r.deliveriesOf(&rows, webhookID).Where(pending).Where("held_until > ?", micros(now)).Order("id").Scan(ctx)
-	return mapped(rows, (*webhookDeliveryRow).delivery), failure(ctx, err, "delivery", 0)
-}
 
 // FailWebhookDeliveries implements [subscription.WebhookWriter].
 func (w writer) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {

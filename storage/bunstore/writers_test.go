@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -149,12 +148,6 @@ func TestWritersFailAlone(t *testing.T) {
 				return inserts(3)(ctx, tx)
 			}},
 			want: []string{"ok", "ok"}, numbers: "1 2 3",
-		},
-		{
-			name: "one that is alone", queue: []writing{inserts(1), func(ctx context.Context, tx helpdesk.SystemTx) error {
-				return inserts(2)(storage.Alone(ctx), tx)
-			}, inserts(3)},
-			want: []string{"ok", "ok", "ok"}, numbers: "1 2 3",
 		},
 		{
 			name: "SQLite rolls one back", queue: []writing{inserts(1), inserts(2), inserts(-1), inserts(3)},
@@ -322,9 +315,6 @@ func TestManyWriters(t *testing.T) {
 			for i := range each {
 				n := w*each + i
 				ctx, end := context.WithCancel(t.Context())
-				if rand.IntN(10) == 0 {
-					ctx = storage.Alone(ctx)
-				}
 				err := func() (err error) {
 					defer end()
 					defer func() {

@@ -153,7 +153,7 @@ func (h *Hub) refresh(ctx context.Context, account int64) error {
 		}
 		head := t.head
 		if head < 0 { // its streams are still reading up to the end by themselves
-			t.tell()
+			t.wakeAll()
 			h.mu.Unlock()
 			return nil
 		}
@@ -189,10 +189,10 @@ func (t *topic) append(events []storage.Event, keep int) {
 	if extra := len(t.newest) - keep; extra > 0 {
 		t.newest = append([]storage.Event(nil), t.newest[extra:]...)
 	}
-	t.tell()
+	t.wakeAll()
 }
 
-func (t *topic) tell() {
+func (t *topic) wakeAll() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }

@@ -47,7 +47,7 @@ func (k Kind) String() string {
 // Error is a fault. Message is safe to show to the caller; Err is only for the log.
 type Error struct {
 	Kind     Kind
-	Op       string // method that failed, such as "Desk.CreateMailbox"
+	Op       string // method that failed, such as "Mailboxes.Create"
 	Resource string // noun of the resource, such as "conversation"
 	ID       int64  // of the resource, 0 when unknown
 	Code     string // more specific than Kind where a client may act on it; empty: the kind's name

@@ -42,11 +42,11 @@ var programs = []string{"MZ", "\x7fELF", "\xfe\xed\xfa", "\xcf\xfa\xed\xfe", "\x
 func Check(filename string, head []byte, allowed []string) string {
 	extension := extensionOf(filename)
 	if !slices.Contains(allowed, extension) {
-		return "files of this type are not taken"
+		return "files of this type are not accepted"
 	}
 	begins := func(with string) bool { return bytes.HasPrefix(head, []byte(with)) }
 	if slices.ContainsFunc(programs, begins) && (head[0] != 'M' || binary(head)) {
-		return "programs are not taken"
+		return "programs are not accepted"
 	}
 	known := signatures[extension]
 	if known != nil && !slices.ContainsFunc(known, begins) || slices.Contains(texts, extension) && binary(head) {

@@ -16,9 +16,9 @@ func TestCheck(t *testing.T) {
 		{"a.png", "\x89PNG\r\n\x1a\n\x00", ""}, {"a.PNG", "\x89PNG\r\n\x1a\n\x00", ""}, {"a.jpeg", "\xff\xd8\xff\xe0", ""},
 		{"a.txt", "hello", ""}, {"a.txt", "", ""}, {"a.txt", "\xff\xfeh\x00i\x00", ""}, {"a.txt", "MZ is a word", ""},
 		{"a.svg", "<svg/>", ""}, {"a.db", "\x00\x01", ""}, {"a.html", "<p>", ""}, {"a.gdoc", "{}", ""},
-		{"a.exe", "MZ", "files of this type are not taken"}, {"a", "x", "files of this type are not taken"}, {"a.png.php", "x", "files of this type are not taken"},
-		{"a.xlsx", "PK\x03\x04", "files of this type are not taken"},
-		{"a.db", "\x7fELF", "programs are not taken"}, {"a.txt", "MZ\x90\x00", "programs are not taken"},
+		{"a.exe", "MZ", "files of this type are not accepted"}, {"a", "x", "files of this type are not accepted"}, {"a.png.php", "x", "files of this type are not accepted"},
+		{"a.xlsx", "PK\x03\x04", "files of this type are not accepted"},
+		{"a.db", "\x7fELF", "programs are not accepted"}, {"a.txt", "MZ\x90\x00", "programs are not accepted"},
 		{"a.png", "<svg/>", "the content is not what the name says"}, {"a.pdf", "", "the content is not what the name says"},
 		{"a.txt", "\x89PNG\r\n\x1a\n\x00", "the content is not what the name says"}, {"a.svg", "GIF89a\x00", "the content is not what the name says"},
 	}

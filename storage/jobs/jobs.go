@@ -18,7 +18,7 @@ import (
 )
 
 // Func runs one job. When it returns nil the job is finished. After an error the job is retried after the backoff, or at the
-// time of [RetryAt]. [Bury] gives the job up, and so does an error in the last attempt, if attempts are limited. A panic
+// time of [RetryAt]. [Fail] gives the job up, and so does an error in the last attempt, if attempts are limited. A panic
 // counts as an error.
 //
 // An Unavailable or OutcomeUnknown fault does not count as an attempt: a shared dependency was unavailable, and the job is
@@ -47,7 +47,7 @@ type Config struct {
 	Batch       int                            // the most jobs of one kind claimed, and of all kinds finished, at once; default 50
 	Lease       time.Duration                  // after a crash a job runs again when its lease expires; default 5 minutes
 	Poll        time.Duration                  // how often the queue is polled when it does not wake the runner; default 1 second
-	MaxAttempts int                            // failed attempts after which a job is buried; 0: unlimited, only [Bury] gives up
+	MaxAttempts int                            // failed attempts after which a job is failed; 0: unlimited, only [Fail] gives up
 	Backoff     func(failed int) time.Duration // delay after so many failures; default: 2 s, doubled each time up to 1 h, with jitter
 	Drain       time.Duration                  // how long running handlers may continue when the runner stops; default 8 seconds
 	// Hold is called before jobs are claimed. While it returns an error no jobs are claimed, because a shared dependency is
@@ -65,7 +65,7 @@ type Config struct {
 // Attempt is a completed attempt.
 type Attempt struct {
 	Kind   string
-	Result string // "finished", "retried" or "buried"; "given back" when the runner stopped meanwhile
+	Result string // "finished", "retried" or "failed"; "given back" when the runner stopped meanwhile
 	Took   time.Duration
 }
 
@@ -118,11 +118,11 @@ func backoff(failed int) time.Duration {
 }
 
 // RetryAt is the error of a handler that knows when a retry makes sense. It applies to every attempt: the handler decides
-// when to give up, with [Bury]. It resets the count of failures.
+// when to give up, with [Fail]. It resets the count of failures.
 func RetryAt(at time.Time, err error) error { return &verdict{at: at, err: err} }
 
-// Bury is the error of a handler for a job that no retry can help; a person decides what to do with it.
-func Bury(err error) error { return &verdict{bury: true, err: err} }
+// Fail is the error of a handler for a job that no retry can help; a person decides what to do with it.
+func Fail(err error) error { return &verdict{bury: true, err: err} }
 
 // Progress is the error of a handler that made progress before it failed and will make more the next time. It resets the
 // count of failures, so that the job is retried soon.

@@ -59,7 +59,7 @@ func (r *run) fail(res result) {
 	if v != nil && v.bury || v == nil && !away(res.err) && res.MaxAttempts > 0 && res.job.Failed >= res.MaxAttempts {
 		log.Error("a job was given up")
 		r.observe("buried", res)
-		r.write("buried", func(ctx context.Context) error { return r.Jobs.Bury(ctx, res.job, reason(res.err)) })
+		r.write("buried", func(ctx context.Context) error { return r.Jobs.Fail(ctx, res.job, reason(res.err)) })
 		return
 	}
 	log.Warn("a job failed", "again", at)

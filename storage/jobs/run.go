@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/bits"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -199,7 +198,7 @@ func (r *run) claim(ctx context.Context, all bool) error {
 		if len(most) == 0 {
 			return nil
 		}
-		jobs, err := r.take(ctx, most)
+		jobs, err := r.claimJobs(ctx, most)
 		if err != nil {
 			return err
 		}
@@ -224,7 +223,7 @@ func (r *run) free(all bool) map[string]int {
 		free := l.Workers - l.busy
 		switch {
 		case free > 0 && (all || l.more || l.woken):
-			most[l.kind] = rounded(min(free, r.Batch))
+			most[l.kind] = min(free, r.Batch)
 		case free <= 0 && (all || l.woken):
 			l.more = true
 		}
@@ -233,11 +232,7 @@ func (r *run) free(all bool) map[string]int {
 	return most
 }
 
-// rounded returns the highest power of two that is not above n: databases that prepare statements then see few different
-// ones.
-func rounded(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
-
-func (r *run) take(ctx context.Context, most map[string]int) ([]storage.ClaimedJob, error) {
+func (r *run) claimJobs(ctx context.Context, most map[string]int) ([]storage.ClaimedJob, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	now := r.Now()
@@ -275,7 +270,7 @@ func (r *run) start(job storage.ClaimedJob) {
 func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	leased, cancel := context.WithCancel(context.WithValue(r.work, placeKey{}, p))
 	var keeper sync.WaitGroup
-	keeper.Go(func() { r.keep(leased, cancel, job) })
+	keeper.Go(func() { r.extendLease(leased, cancel, job) })
 	defer keeper.Wait()
 	defer cancel()
 	ctx := leased // the keeper must not see it change
@@ -297,8 +292,8 @@ func (r *run) handle(job storage.ClaimedJob, p *place) (err error) {
 	return p.lane.Func(ctx, job)
 }
 
-// keep extends the lease until the context ends. When another worker has taken the job over, it cancels the context.
-func (r *run) keep(ctx context.Context, cancel context.CancelFunc, job storage.ClaimedJob) {
+// extendLease extends the lease until the context ends. When another worker has taken the job over, it cancels the context.
+func (r *run) extendLease(ctx context.Context, cancel context.CancelFunc, job storage.ClaimedJob) {
 	ticker := time.NewTicker(max(r.Lease/3, time.Millisecond))
 	defer ticker.Stop()
 	for {

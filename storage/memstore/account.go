@@ -16,25 +16,12 @@ func (r reader) Account(ctx context.Context) (identity.Account, error) {
 	})
 }
 
-var roles = noun[helpdesk.Scope, identity.Role, storage.NoFilter]{
-	Noun: nouns.Roles, of: func(db *data) *table[identity.Role] { return &db.roles },
-	remove: func(db *data, s helpdesk.Scope, id int64) error {
-		has := func(m *identity.Membership) bool { return slices.Contains(m.RoleIDs, id) }
-		if db.memberships.conflict(s.AccountID, 0, has) {
-			return &fault.Error{Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role."}
-		}
-		return nil
-	},
-}
-
-// Roles implements [helpdesk.Reader].
-func (r reader) Roles() storage.RowReader[identity.Role, storage.NoFilter] {
-	return rowsOf(r.src, r.scope.AccountID, r.scope, &roles)
-}
-
-// Roles implements [helpdesk.Rows].
-func (t tx) Roles() storage.Rows[identity.Role, storage.NoFilter] {
-	return storedOf(t.src, t.scope.AccountID, t.scope, &roles)
+// roleUnused returns a Conflict fault if a member has a role.
+func (db *data) roleUnused(account, id int64) error {
+	if db.memberships.conflict(account, 0, func(m *identity.Membership) bool { return slices.Contains(m.RoleIDs, id) }) {
+		return &fault.Error{Kind: fault.Conflict, Resource: "role", ID: id, Message: "A member has this role."}
+	}
+	return nil
 }
 
 var memberships = noun[helpdesk.Scope, identity.Membership, storage.NoFilter]{
@@ -57,6 +44,20 @@ func (r reader) UsersByID(ctx context.Context, ids []int64) ([]identity.User, er
 			return slices.Contains(ids, u.ID) &&
 				db.memberships.conflict(r.scope.AccountID, 0, func(m *identity.Membership) bool { return m.UserID == u.ID })
 		}), nil
+	})
+}
+
+// Picture implements [identity.AccountReader].
+func (r reader) Picture(ctx context.Context, userID int64) ([]byte, error) {
+	return query(ctx, r.src, func(db *data) ([]byte, error) {
+		if !db.memberships.conflict(r.scope.AccountID, 0, func(m *identity.Membership) bool { return m.UserID == userID }) {
+			return nil, db.pictures.missing(userID)
+		}
+		content, err := db.pictures.get(global, userID)
+		if err != nil {
+			return nil, err
+		}
+		return slices.Clone(*content), nil
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -16,7 +17,13 @@ func (db *data) blobKeys() map[string]bool {
 	keys := map[string]bool{}
 	collect(keys, &db.attachments, func(a *helpdesk.Attachment) string { return a.BlobKey })
 	collect(keys, &db.ledger, func(m *ledger.Mail) string { return m.RawKey })
-	collect(keys, &db.replyFiles, func(f *helpdesk.ReplyFile) string { return f.BlobKey })
+	for _, t := range plainTables {
+		for i, c := range t.Columns {
+			if c.File {
+				collect(keys, db.plain[t.Name], func(r *storage.Record) string { return r.Values[i].(string) }) //nolint:forcetypeassert // a key is text
+			}
+		}
+	}
 	collect(keys, &db.siteFiles, func(f *kb.File) string { return f.BlobKey })
 	collect(keys, &db.themeFiles, func(f *kb.ThemeFile) string { return f.BlobKey })
 	delete(keys, "")

@@ -27,7 +27,32 @@ func matches(c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
 		(f.CustomerID == 0 || c.CustomerID == f.CustomerID) &&
 		(!given || c.UserID == user) &&
 		(!f.UserID.IsNull() || c.UserID == 0) &&
-		(f.UpdatedSince.IsZero() || !c.UpdatedAt.Before(f.UpdatedSince.Truncate(time.Microsecond)))
+		(f.UpdatedSince.IsZero() || !c.UpdatedAt.Before(f.UpdatedSince.Truncate(time.Microsecond))) &&
+		(f.CreatedBefore.IsZero() || c.CreatedAt.Before(f.CreatedBefore.Truncate(time.Microsecond)))
+}
+
+// selected reports whether a filter selects a conversation.
+func (db *data) selected(account int64, c *helpdesk.Conversation, f helpdesk.ConversationFilter) bool {
+	is := func(f helpdesk.ConversationFilter) bool { return db.selected(account, c, f) }
+	return matches(c, f) && (f.CompanyID == 0 || db.ofCompany(account, c, f.CompanyID)) && (len(f.TagIDs) == 0 || db.tagged(account, c.ID, f.TagIDs)) &&
+		(len(f.Audience) == 0 || db.corresponds(account, c.ID, f.Audience)) &&
+		db.meets(account, helpdesk.FieldOfConversation, c.ID, f.Fields) &&
+		db.atDesk(account, c, f) && db.foundConversation(account, c.ID, f.Terms) && (!f.Attached || db.attached(account, c.ID)) &&
+		!slices.ContainsFunc(f.Also, func(f helpdesk.ConversationFilter) bool { return !is(f) }) && !slices.ContainsFunc(f.Except, is)
+}
+
+// ofCompany reports whether the customer of a conversation belongs to a company.
+func (db *data) ofCompany(account int64, c *helpdesk.Conversation, companyID int64) bool {
+	customer, err := db.customers.get(account, c.CustomerID)
+	return err == nil && customer.CompanyID == companyID
+}
+
+// attached reports whether a conversation has a file that is not shown by a message, in an interaction that is no draft.
+func (db *data) attached(account, id int64) bool {
+	return len(db.attachments.where(account, func(a *helpdesk.Attachment) bool {
+		i, err := db.interactions.get(account, a.InteractionID)
+		return a.ConversationID == id && !a.IsInline && err == nil && i.Status != helpdesk.StatusDraft
+	})) > 0
 }
 
 // inTeam reports whether a conversation is in the given team, or in no team when that is given.
@@ -51,9 +76,7 @@ var conversations = noun[helpdesk.Scope, helpdesk.Conversation, helpdesk.Convers
 	Noun: nouns.Conversations, of: func(db *data) *table[helpdesk.Conversation] { return &db.conversations },
 	sees: func(_ *data, s helpdesk.Scope, c *helpdesk.Conversation) bool { return sees(s, c.MailboxID) },
 	match: func(db *data, s helpdesk.Scope, f helpdesk.ConversationOrder, c *helpdesk.Conversation) bool {
-		return matches(c, f.ConversationFilter) && (len(f.TagIDs) == 0 || db.tagged(s.AccountID, c.ID, f.TagIDs)) &&
-			(len(f.Audience) == 0 || db.corresponds(s.AccountID, c.ID, f.Audience)) &&
-			db.atDesk(s.AccountID, c, f.ConversationFilter) && db.foundConversation(s.AccountID, c.ID, f.Terms)
+		return db.selected(s.AccountID, c, f.ConversationFilter)
 	},
 	key: func(f helpdesk.ConversationOrder, c *helpdesk.Conversation) int64 { return c.SortKey(f.Sort) },
 	refers: func(db *data, s helpdesk.Scope, c *helpdesk.Conversation) error {
@@ -138,9 +161,11 @@ func (db *data) removeConversation(account, id int64) {
 	}
 	db.attachments.removeIf(account, func(a *helpdesk.Attachment) bool { return a.ConversationID == id })
 	db.bury(account, func(m *ledger.Mail) bool { return m.ConversationID == id })
+	db.forgetNotes(id)
 	db.participants.set(account, id, nil)
 	db.searchDocs.set(account, id, nil)
 	db.taggings.set(account, id, nil)
+	db.conversationValues.set(account, id, nil)
 	db.readMarks.set(account, id, nil)
 	db.presence.set(account, id, nil)
 	db.followers.set(account, id, nil)

@@ -26,6 +26,11 @@ func normalise(v reflect.Value) {
 			t = t.UTC().Truncate(time.Microsecond)
 		}
 		v.Set(reflect.ValueOf(t))
+	case v.Kind() == reflect.Interface: // a value of a record
+		own := reflect.New(v.Elem().Type()).Elem()
+		own.Set(v.Elem())
+		normalise(own)
+		v.Set(own)
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			normalise(v.Field(i))
@@ -77,6 +82,8 @@ func check(v any) error {
 
 func badText(v reflect.Value, name string) string {
 	switch v.Kind() {
+	case reflect.Interface: // a value of a record
+		return badText(v.Elem(), name)
 	case reflect.String:
 		if s := v.String(); !utf8.ValidString(s) || strings.IndexByte(s, 0) >= 0 {
 			return name

@@ -30,5 +30,5 @@ func (r reader) NewestFrom(ctx context.Context, conversationID, notBy int64) (he
 // fromOthers reports whether an interaction comes from a customer or from another user.
 func fromOthers(i *helpdesk.Interaction, user int64) bool {
 	return i.Type == helpdesk.TypeCustomer ||
-		i.Type == helpdesk.TypeUser && i.Status == helpdesk.StatusPosted && cmp.Or(i.PostedByID, i.UserID) != user
+		i.Type == helpdesk.TypeUser && i.Status == helpdesk.StatusPosted && !i.Automatic() && cmp.Or(i.PostedByID, i.UserID) != user
 }

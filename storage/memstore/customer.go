@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -19,7 +20,9 @@ func (r reader) Customer(ctx context.Context, id int64) (helpdesk.Customer, erro
 func (r reader) Customers(ctx context.Context, filter helpdesk.CustomerFilter, seek storage.Seek) ([]helpdesk.Customer, error) {
 	return query(ctx, r.src, func(db *data) ([]helpdesk.Customer, error) {
 		return db.customers.list(r.scope.AccountID, seek, func(c *helpdesk.Customer) bool {
-			return (filter.EmailKey == "" || hasEmailKey(c, filter.EmailKey)) && db.foundCustomer(r.scope.AccountID, c.ID, filter.Terms)
+			return (filter.ExternalID == "" || c.ExternalID == filter.ExternalID) && (filter.EmailKey == "" || hasEmailKey(c, filter.EmailKey)) &&
+				(filter.CompanyID == 0 || c.CompanyID == filter.CompanyID) && (filter.Domain == "" || hasDomain(c, filter.Domain)) && db.foundCustomer(r.scope.AccountID, c.ID, filter.Terms) &&
+				db.meets(r.scope.AccountID, helpdesk.FieldOfCustomer, c.ID, filter.Fields)
 		}), nil
 	})
 }
@@ -33,6 +36,21 @@ func (r reader) CustomersByID(ctx context.Context, ids []int64) ([]helpdesk.Cust
 func (r reader) CustomerByEmail(ctx context.Context, key string) (helpdesk.Customer, error) {
 	return query(ctx, r.src, func(db *data) (helpdesk.Customer, error) {
 		return db.customers.first(r.scope.AccountID, func(c *helpdesk.Customer) bool { return hasEmailKey(c, key) })
+	})
+}
+
+func (r reader) EmailsByKey(ctx context.Context, keys []string) ([]helpdesk.CustomerEmail, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.CustomerEmail, error) {
+		var found []helpdesk.CustomerEmail
+		for _, c := range db.customers.all(r.scope.AccountID) {
+			for _, e := range c.Emails {
+				if slices.Contains(keys, e.Key) {
+					found = append(found, e)
+				}
+			}
+		}
+		slices.SortFunc(found, func(a, b helpdesk.CustomerEmail) int { return cmp.Compare(a.ID, b.ID) })
+		return found, nil
 	})
 }
 
@@ -87,6 +105,13 @@ func (r reader) CustomerBeyond(ctx context.Context, id int64) (bool, error) {
 
 func hasEmailKey(c *helpdesk.Customer, key string) bool {
 	return slices.ContainsFunc(c.Emails, func(e helpdesk.CustomerEmail) bool { return e.Key == key })
+}
+
+func hasDomain(c *helpdesk.Customer, domain string) bool {
+	return slices.ContainsFunc(c.Emails, func(e helpdesk.CustomerEmail) bool {
+		_, of, found := strings.Cut(e.Key, "@")
+		return found && of == domain || !found && e.Key == domain
+	})
 }
 
 func (t tx) InsertCustomer(ctx context.Context, c *helpdesk.Customer) error {
@@ -153,6 +178,9 @@ func sortItems(c *helpdesk.Customer) {
 func (t tx) checkCustomer(db *data, c, old *helpdesk.Customer) error {
 	if err := check(c); err != nil {
 		return err
+	}
+	if c.ExternalID != "" && db.customers.conflict(t.scope.AccountID, c.ID, func(o *helpdesk.Customer) bool { return o.ExternalID == c.ExternalID }) {
+		return unique(helpdesk.UniqueCustomerExternal, "Another customer has this external id.")
 	}
 	for i, e := range c.Emails {
 		if e.ID != 0 && !hasItem(old.Emails, e.ID, emailID) {
@@ -228,7 +256,7 @@ func (t tx) forgetEmail(db *data, id int64) {
 		i.CustomerEmailID = 0
 		db.interactions.set(t.scope.AccountID, i.ID, &i)
 	}
-	db.pgpKeys.removeIf(t.scope.AccountID, func(k *helpdesk.PGPKey) bool { return k.CustomerEmailID == id })
+	db.removeOwned(t.scope.AccountID, "hw_customer_emails", id)
 }
 
 // customerRefs checks the customer and the address that a row refers to; 0 means none.
@@ -262,6 +290,7 @@ func (t tx) DeleteCustomer(ctx context.Context, id int64) error {
 		}
 		db.customers.set(account, id, nil)
 		db.customerTerms.set(account, id, nil)
+		db.customerValues.set(account, id, nil)
 		return nil
 	})
 }

@@ -21,6 +21,12 @@ func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.Conve
 	if is, given := f.Spam.Get(); given && is != spam(c) {
 		return false
 	}
+	if due := f.Due; due != (helpdesk.DueRange{}) {
+		key := c.SortKey(helpdesk.ByDue)
+		if key < due.From.UnixMicro() || key >= due.Before.UnixMicro() || !due.Soon.IsZero() && c.SoonAt.After(due.Soon) {
+			return false
+		}
+	}
 	return (f.DraftBy == 0 || db.hasDraft(account, c.ID, f.DraftBy)) && (!f.Undelivered || db.undelivered(account, c.ID))
 }
 

@@ -47,7 +47,10 @@ func (d directory) Grant(ctx context.Context, userID, accountID int64) (identity
 		if err != nil {
 			return identity.Grant{}, err
 		}
-		roles := db.roles.where(accountID, func(r *identity.Role) bool { return slices.Contains(m.RoleIDs, r.ID) })
+		roles, err := rolesOf(db, accountID, m)
+		if err != nil {
+			return identity.Grant{}, err
+		}
 		user, err := db.users.get(global, userID)
 		if err != nil {
 			return identity.Grant{}, err
@@ -61,6 +64,19 @@ func (d directory) Grant(ctx context.Context, userID, accountID int64) (identity
 			HasSecondFactor: !user.SecondFactorAt.IsZero(), RequireSecondFactor: account.RequireSecondFactor,
 		}, nil
 	})
+}
+
+// rolesOf returns the roles of a member, by id.
+func rolesOf(db *data, account int64, m identity.Membership) ([]identity.Role, error) {
+	var roles []identity.Role
+	for _, r := range db.plain["hw_roles"].where(account, func(r *storage.Record) bool { return slices.Contains(m.RoleIDs, r.ID) }) {
+		role, err := nouns.Roles.Of(r)
+		if err != nil {
+			return nil, err
+		}
+		roles = append(roles, role)
+	}
+	return roles, nil
 }
 
 func (d directory) AccountsOf(ctx context.Context, userID int64, seek storage.Seek) ([]identity.Account, error) {

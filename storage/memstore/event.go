@@ -47,7 +47,7 @@ func (r reader) Events(ctx context.Context, f subscription.EventFilter, seek sto
 			area, _, _ := strings.Cut(e.Type, ".")
 			return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
 				(f.Areas == nil || slices.Contains(f.Areas, area) && strings.Contains(e.Type, ".")) &&
-				(f.ConversationID == 0 || e.ConversationID == f.ConversationID) &&
+				(f.ConversationIDs == nil || slices.Contains(f.ConversationIDs, e.ConversationID)) &&
 				(e.MailboxID == 0 || r.scope.Mailboxes == nil || slices.Contains(r.scope.Mailboxes, e.MailboxID))
 		}), nil
 	})

@@ -66,3 +66,35 @@ func (s *store) Sweep(ctx context.Context, now time.Time, n int) (int, error) {
 	})
 	return swept, err
 }
+
+// ForgetNotes implements [helpdesk.ConversationWriter].
+func (t tx) ForgetNotes(ctx context.Context, conversationIDs []int64) error {
+	return t.write(ctx, func(db *data) error {
+		for _, id := range conversationIDs {
+			if _, err := db.conversation(t.scope, id); err == nil {
+				db.forgetNotes(id)
+			}
+		}
+		return nil
+	})
+}
+
+// forgetNotes deletes the notes about a conversation.
+func (db *data) forgetNotes(conversationID int64) {
+	for key, note := range db.notes {
+		if note.ConversationID == conversationID {
+			db.setNote(key, nil)
+		}
+	}
+}
+
+// moveNotes makes the notes about a conversation those about another.
+func (db *data) moveNotes(from, into int64) {
+	for key, note := range db.notes {
+		if note.ConversationID == from {
+			moved := ownNote(*note)
+			moved.ConversationID = into
+			db.setNote(key, moved)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func (j *jobRow) due() time.Time {
 	return j.RunAt
 }
 
-// Enqueue adds jobs to the queue. A buried job does not occupy its key.
+// Enqueue adds jobs to the queue. A failed job does not occupy its key.
 func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 	return change(ctx, o.into, func(db *data) error {
 		for _, job := range jobs {
@@ -51,6 +51,14 @@ func (o outbox) Enqueue(ctx context.Context, jobs ...storage.Job) error {
 				return fault.Field("trace", "must have at most 64 bytes")
 			}
 			job.Trace = cmp.Or(job.Trace, storage.Traceparent(ctx))
+			if job.Listens != nil && (job.UniqueKey != "" || job.AccountID == 0) {
+				return fault.Field("listens", "is only for jobs of an account without a key")
+			}
+			if account, err := db.accounts.get(global, job.AccountID); job.Listens != nil &&
+				(err != nil || !slices.ContainsFunc(job.Listens, func(kind string) bool { return slices.Contains(account.Listens, kind) })) {
+				continue
+			}
+			job.Listens = nil
 			waiting := job.UniqueKey != "" && db.jobs.conflict(global, 0, func(j *jobRow) bool {
 				return !j.Buried && j.UniqueKey == job.UniqueKey
 			})
@@ -119,8 +127,8 @@ func (s *store) Retry(ctx context.Context, job storage.ClaimedJob, runAt time.Ti
 	})
 }
 
-// Bury gives a job up.
-func (s *store) Bury(ctx context.Context, job storage.ClaimedJob, reason string) error {
+// Fail gives a job up.
+func (s *store) Fail(ctx context.Context, job storage.ClaimedJob, reason string) error {
 	return s.result(ctx, job, func(j *jobRow) { j.Buried, j.Lease, j.Reason = true, time.Time{}, reason })
 }
 
@@ -159,19 +167,19 @@ func (db *data) held(job storage.ClaimedJob) *jobRow {
 	return j
 }
 
-// BuriedJobs implements [helpdesk.BuriedJobReader].
-func (r reader) BuriedJobs(ctx context.Context, f helpdesk.BuriedJobFilter, seek storage.Seek) ([]storage.BuriedJob, error) {
-	return query(ctx, r.src, func(db *data) ([]storage.BuriedJob, error) {
+// FailedJobs implements [helpdesk.FailedJobReader].
+func (r reader) FailedJobs(ctx context.Context, f helpdesk.FailedJobFilter, seek storage.Seek) ([]storage.FailedJob, error) {
+	return query(ctx, r.src, func(db *data) ([]storage.FailedJob, error) {
 		return db.buried(seek, func(j *jobRow) bool {
 			return j.AccountID == r.scope.AccountID && (f.Kind == "" || j.Kind == f.Kind)
 		}), nil
 	})
 }
 
-// ReviveJob implements [helpdesk.BuriedJobWriter].
+// ReviveJob implements [helpdesk.FailedJobWriter].
 func (t tx) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
 	return change(ctx, t.src, func(db *data) error {
-		buried, err := t.buriedJob(db, id)
+		buried, err := t.failedJob(db, id)
 		if err != nil {
 			return err
 		}
@@ -185,10 +193,10 @@ func (t tx) ReviveJob(ctx context.Context, id int64, runAt time.Time) error {
 	})
 }
 
-// DropJob implements [helpdesk.BuriedJobWriter].
+// DropJob implements [helpdesk.FailedJobWriter].
 func (t tx) DropJob(ctx context.Context, id int64) error {
 	return change(ctx, t.src, func(db *data) error {
-		if _, err := t.buriedJob(db, id); err != nil {
+		if _, err := t.failedJob(db, id); err != nil {
 			return err
 		}
 		db.jobs.set(global, id, nil)
@@ -196,8 +204,8 @@ func (t tx) DropJob(ctx context.Context, id int64) error {
 	})
 }
 
-// buriedJob returns a buried job of the account.
-func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
+// failedJob returns a failed job of the account.
+func (t tx) failedJob(db *data, id int64) (*jobRow, error) {
 	j, err := db.jobs.get(global, id)
 	if err != nil || !j.Buried || j.AccountID != t.scope.AccountID {
 		return nil, fault.Missing("job", id)
@@ -205,19 +213,19 @@ func (t tx) buriedJob(db *data, id int64) (*jobRow, error) {
 	return j, nil
 }
 
-// Buried lists buried jobs by id, newest first with seek.Desc.
-func (s *store) Buried(ctx context.Context, seek storage.Seek) ([]storage.BuriedJob, error) {
-	return query(ctx, s, func(db *data) ([]storage.BuriedJob, error) {
+// FailedJobs lists failed jobs by id, newest first with seek.Desc.
+func (s *store) FailedJobs(ctx context.Context, seek storage.Seek) ([]storage.FailedJob, error) {
+	return query(ctx, s, func(db *data) ([]storage.FailedJob, error) {
 		return db.buried(seek, func(*jobRow) bool { return true }), nil
 	})
 }
 
-func (db *data) buried(seek storage.Seek, among func(*jobRow) bool) []storage.BuriedJob {
-	var all []storage.BuriedJob
+func (db *data) buried(seek storage.Seek, among func(*jobRow) bool) []storage.FailedJob {
+	var all []storage.FailedJob
 	for id, j := range db.jobs.all(global) {
 		past := seek.From == nil || !seek.Desc && id > seek.From.ID || seek.Desc && id < seek.From.ID
 		if j.Buried && past && among(j) {
-			all = append(all, storage.BuriedJob{ID: id, Job: clone(j).Job, Attempt: j.Attempt, Reason: j.Reason})
+			all = append(all, storage.FailedJob{ID: id, Job: clone(j).Job, Attempt: j.Attempt, Reason: j.Reason})
 		}
 	}
 	if seek.Desc {

@@ -40,8 +40,12 @@ func (db *data) tagsOf(account, conversationID int64) []helpdesk.Tag {
 	}
 	var tags []helpdesk.Tag
 	for _, id := range *ids {
-		if t, err := db.tags.get(account, id); err == nil {
-			tags = append(tags, *clone(t))
+		r, err := db.plain["hw_tags"].get(account, id)
+		if err != nil {
+			continue
+		}
+		if t, err := nouns.Tags.Of(*r); err == nil {
+			tags = append(tags, t)
 		}
 	}
 	slices.SortFunc(tags, func(a, b helpdesk.Tag) int { return cmp.Compare(a.ID, b.ID) })

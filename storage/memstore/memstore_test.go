@@ -41,7 +41,7 @@ func used(t *testing.T) storagetest.Backend {
 			m := helpdesk.Mailbox{InternalLocal: fmt.Sprint(n)}
 			c := helpdesk.Customer{Emails: []helpdesk.CustomerEmail{{Key: fmt.Sprint(n)}}}
 			err := errors.Join(in.Mailboxes().Insert(ctx, &m), in.InsertCustomer(ctx, &c), in.Enqueue(ctx, storage.Job{Kind: "a"}),
-				in.Roles().Insert(ctx, &identity.Role{}), in.InsertInbound(ctx, []*ledger.Mail{{MailboxID: m.ID}}),
+				helpdesk.Nouns().Roles.Rows(in).Insert(ctx, &identity.Role{}), in.InsertInbound(ctx, []*ledger.Mail{{MailboxID: m.ID}}),
 				in.Conversations().Insert(ctx, &helpdesk.Conversation{MailboxID: m.ID, CustomerID: c.ID}))
 			if err != nil {
 				return err

@@ -83,11 +83,13 @@ func (t tx) MergeConversation(ctx context.Context, m helpdesk.Move) error {
 		db.redirects.set(account, id, &redirect{into, from.MailboxID})
 		db.participants.set(account, id, nil)
 		db.taggings.set(account, id, nil)
+		db.conversationValues.set(account, id, nil)
 		db.readMarks.set(account, id, nil)
 		db.presence.set(account, id, nil)
 		db.followers.set(account, id, nil)
 		db.searchDocs.set(account, id, nil)
 		db.refer(account, id, into)
+		db.moveNotes(id, into)
 		db.conversations.set(account, id, nil)
 		return nil
 	})

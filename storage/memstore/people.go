@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -35,6 +34,7 @@ func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 		db.tokens.removeIf(global, func(t *identity.AccessToken) bool { return t.UserID == id })
 		db.identities.removeIf(global, func(i *identity.Identity) bool { return i.UserID == id })
 		db.passkeys.removeIf(global, func(p *identity.Passkey) bool { return p.UserID == id })
+		db.pictures.set(global, id, nil)
 		db.users.set(global, id, nil)
 		return nil
 	})
@@ -43,20 +43,6 @@ func (t systemTx) DeleteUser(ctx context.Context, id int64) error {
 func (d directory) TokensOf(ctx context.Context, userID int64, sessions bool, seek storage.Seek) ([]identity.AccessToken, error) {
 	return query(ctx, d.src, func(db *data) ([]identity.AccessToken, error) {
 		return db.tokens.list(global, seek, func(t *identity.AccessToken) bool { return t.UserID == userID && t.Session == sessions }), nil
-	})
-}
-
-func (d directory) InvitationByHash(ctx context.Context, hash []byte) (identity.Invitation, error) {
-	return query(ctx, d.src, func(db *data) (identity.Invitation, error) {
-		for account := range db.invitations.rows {
-			i, err := db.invitations.first(account, func(i *identity.Invitation) bool {
-				return len(hash) > 0 && bytes.Equal(i.Hash, hash)
-			})
-			if err == nil {
-				return i, nil
-			}
-		}
-		return identity.Invitation{}, db.invitations.missing(0)
 	})
 }
 
@@ -69,6 +55,20 @@ func (t systemTx) UpdateUser(ctx context.Context, u *identity.User) error {
 			return unique(identity.UniqueUserEmail, "Another user has this email address.")
 		}
 		return db.users.update(global, u.ID, u)
+	})
+}
+
+// SetPicture implements [identity.UserWriter].
+func (t systemTx) SetPicture(ctx context.Context, userID int64, content []byte) error {
+	return change(ctx, t.open, func(db *data) error {
+		if content == nil {
+			db.pictures.set(global, userID, nil)
+			return nil
+		}
+		if _, err := db.users.get(global, userID); err != nil {
+			return err
+		}
+		return db.pictures.update(global, userID, &content)
 	})
 }
 
@@ -95,21 +95,13 @@ func (t systemTx) DeleteSessions(ctx context.Context, userID int64, by time.Time
 	})
 }
 
-var invitations = noun[helpdesk.Scope, identity.Invitation, storage.NoFilter]{
-	Noun: nouns.Invitations, of: func(db *data) *table[identity.Invitation] { return &db.invitations },
-}
-
-// Invitations implements [helpdesk.Reader].
-func (r reader) Invitations() storage.RowReader[identity.Invitation, storage.NoFilter] {
-	return rowsOf(r.src, r.scope.AccountID, r.scope, &invitations)
-}
-
-// Invitations implements [helpdesk.Rows].
-func (t tx) Invitations() storage.Rows[identity.Invitation, storage.NoFilter] {
-	return storedOf(t.src, t.scope.AccountID, t.scope, &invitations)
-}
-
 // LockAccount needs no lock: a transaction has the whole store to itself.
+func (t tx) Whole() helpdesk.Reader {
+	whole := t.reader
+	whole.scope.Mailboxes = nil
+	return whole
+}
+
 func (t tx) LockAccount(ctx context.Context) error {
 	return t.write(ctx, func(*data) error { return nil })
 }

@@ -68,28 +68,3 @@ func (t tx) MarkSeen(ctx context.Context, ids []int64, at time.Time) (first []in
 	})
 	return first, err
 }
-
-var portalKeys = noun[helpdesk.Scope, helpdesk.PortalKey, storage.NoFilter]{
-	Noun: nouns.PortalKeys, of: func(db *data) *table[helpdesk.PortalKey] { return &db.portalKeys },
-}
-
-// PortalKeys implements [helpdesk.Reader].
-func (r reader) PortalKeys() storage.RowReader[helpdesk.PortalKey, storage.NoFilter] {
-	return rowsOf(r.src, r.scope.AccountID, r.scope, &portalKeys)
-}
-
-// PortalKeys implements [helpdesk.Rows].
-func (t tx) PortalKeys() storage.Rows[helpdesk.PortalKey, storage.NoFilter] {
-	return storedOf(t.src, t.scope.AccountID, t.scope, &portalKeys)
-}
-
-func (t tx) TouchPortalKey(ctx context.Context, id int64, at time.Time) error {
-	return t.write(ctx, func(db *data) error {
-		k, err := copyOf(db.portalKeys.get(t.scope.AccountID, id))
-		if err != nil {
-			return err
-		}
-		k.LastUsedAt = at
-		return db.portalKeys.update(t.scope.AccountID, id, &k)
-	})
-}

@@ -104,8 +104,8 @@ func (t systemTx) PruneSessions(ctx context.Context, before time.Time, n int) (r
 	return removed, err
 }
 
-// PruneBuriedJobs deletes the oldest buried jobs.
-func (t systemTx) PruneBuriedJobs(ctx context.Context, before time.Time, n int) (removed int, err error) {
+// PruneFailedJobs deletes the oldest failed jobs.
+func (t systemTx) PruneFailedJobs(ctx context.Context, before time.Time, n int) (removed int, err error) {
 	err = change(ctx, t.open, func(db *data) error {
 		removed = 0
 		for _, j := range slices.Clone(db.jobs.rows[global]) {

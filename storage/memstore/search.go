@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -41,6 +42,38 @@ func (db *data) termsOfCustomer(account, id int64) []string {
 		return *terms
 	}
 	return nil
+}
+
+func (r reader) KnownTerms(ctx context.Context, terms []string) ([]string, error) {
+	return query(ctx, r.src, func(db *data) ([]string, error) {
+		known := slices.DeleteFunc(sortedTerms(terms), func(term string) bool {
+			for _, doc := range db.searchDocs.all(r.scope.AccountID) {
+				if found([]helpdesk.SearchTerm{{Text: term}}, doc.own, doc.customer) {
+					return false
+				}
+			}
+			return true
+		})
+		return known, check(&terms)
+	})
+}
+
+func (r reader) PassagesByID(ctx context.Context, conversationIDs []int64, n int) ([]helpdesk.Passage, error) {
+	return query(ctx, r.src, func(db *data) ([]helpdesk.Passage, error) {
+		var all []helpdesk.Passage
+		for _, id := range slices.Compact(slices.Sorted(slices.Values(conversationIDs))) {
+			if _, err := db.conversation(r.scope, id); err != nil || n <= 0 {
+				continue
+			}
+			for _, i := range db.ordered(r.scope.AccountID, storage.Seek{Desc: true, Limit: n}, func(i *helpdesk.Interaction) bool {
+				return i.ConversationID == id && i.Status != helpdesk.StatusDraft
+			}) {
+				body := []rune(i.Body)
+				all = append(all, helpdesk.Passage{ConversationID: id, InteractionID: i.ID, Subject: i.Subject, Body: string(body[:min(len(body), helpdesk.MaxSearchText)])})
+			}
+		}
+		return all, nil
+	})
 }
 
 func (t tx) SearchTerms(ctx context.Context, conversationID int64) ([]string, error) {
@@ -142,6 +175,7 @@ func (t tx) MoveCustomer(ctx context.Context, from, into int64) error {
 		db.customers.set(account, into, &merged)
 		db.customers.set(account, from, nil)
 		db.customerTerms.set(account, from, nil)
+		db.customerValues.set(account, from, nil)
 		return nil
 	})
 }

@@ -88,7 +88,7 @@ func (s *store) transact(ctx context.Context, fn func(context.Context, *session)
 		return u.part(ctx, fn)
 	}
 	grown, err := s.attempt(ctx, fn)
-	s.tell(grown)
+	s.notifyWatchers(grown)
 	return err
 }
 
@@ -129,8 +129,8 @@ func (s *store) leave() []int64 {
 	return grown
 }
 
-// tell notifies the watchers of the accounts' logs, once others can read again.
-func (s *store) tell(accounts []int64) {
+// notifyWatchers notifies the watchers of the accounts' logs, once others can read again.
+func (s *store) notifyWatchers(accounts []int64) {
 	for _, account := range accounts {
 		s.watchers.Notify(account)
 	}

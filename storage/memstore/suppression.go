@@ -5,30 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/storage"
 )
-
-var suppressions = noun[helpdesk.Scope, sending.Suppression, storage.NoFilter]{
-	Noun: nouns.Suppressions, of: func(db *data) *table[sending.Suppression] { return &db.suppressions },
-}
-
-// Suppressions implements [helpdesk.Reader].
-func (r reader) Suppressions() storage.RowReader[sending.Suppression, storage.NoFilter] {
-	return rowsOf(r.src, r.scope.AccountID, r.scope, &suppressions)
-}
-
-// Suppressions implements [helpdesk.Rows].
-func (t tx) Suppressions() storage.Rows[sending.Suppression, storage.NoFilter] {
-	return storedOf(t.src, t.scope.AccountID, t.scope, &suppressions)
-}
-
-func (r reader) SuppressionsByKey(ctx context.Context, keys []string) ([]sending.Suppression, error) {
-	return query(ctx, r.src, func(db *data) ([]sending.Suppression, error) {
-		return db.suppressions.where(r.scope.AccountID, func(s *sending.Suppression) bool { return slices.Contains(keys, s.Key) }), nil
-	})
-}
 
 func (r reader) Received(ctx context.Context, customerEmailID int64, since time.Time, limit int) (int, error) {
 	return query(ctx, r.src, func(db *data) (int, error) {

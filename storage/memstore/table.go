@@ -17,54 +17,42 @@ import (
 
 // data holds all data. While a transaction runs, every change records a function that undoes it.
 type data struct {
-	users          table[identity.User]
-	tokens         table[identity.AccessToken]
-	accounts       table[identity.Account]
-	roles          table[identity.Role]
-	memberships    table[identity.Membership]
-	mailboxes      table[helpdesk.Mailbox]
-	statuses       table[ledger.FetchStatus] // by mailbox
-	cursors        table[[]folderCursor]     // by mailbox
-	customers      table[helpdesk.Customer]
-	conversations  table[helpdesk.Conversation]
-	participants   table[[]string] // by conversation
-	interactions   table[helpdesk.Interaction]
-	deliveries     table[sending.Delivery]
-	attachments    table[helpdesk.Attachment]
-	ledger         table[ledger.Mail]
-	events         table[storage.Event] // by sequence number
-	jobs           table[jobRow]
-	domains        table[sending.Domain]
-	pgpKeys        table[helpdesk.PGPKey]
-	lastItem       int64            // id of the last email, phone or website of a customer
-	searchDocs     table[searchDoc] // by conversation
-	customerTerms  table[[]string]  // by customer
-	tags           table[helpdesk.Tag]
-	teams          table[helpdesk.Team]
-	taggings       table[[]int64]             // by conversation
-	readMarks      table[[]helpdesk.ReadMark] // by conversation
-	presence       table[[]helpdesk.Presence] // by conversation
-	views          table[helpdesk.View]
-	redirects      table[redirect] // by merged conversation
-	moves          table[helpdesk.Move]
-	invitations    table[identity.Invitation]
-	joinRules      table[identity.JoinRule]
-	identities     table[identity.Identity]
-	passkeys       table[identity.Passkey]
-	suppressions   table[sending.Suppression]
-	blockedSenders table[helpdesk.BlockedSender]
-	erasures       table[helpdesk.Erasure]
-	savedReplies   table[helpdesk.SavedReply]
-	replyFiles     table[helpdesk.ReplyFile]
-	signatures     table[helpdesk.Signature]
-	pushDevices    table[helpdesk.PushDevice]
-	portalKeys     table[helpdesk.PortalKey]
-	audit          table[helpdesk.AuditEntry]
-	webhooks       table[subscription.Webhook]
-	memberMails    table[helpdesk.MemberMail]
-	notifications  table[helpdesk.Notification]
-	followers      table[[]helpdesk.Follower]    // by conversation
-	notifyChoices  table[helpdesk.NotifyChoices] // by user
+	users         table[identity.User]
+	pictures      table[[]byte] // by user
+	tokens        table[identity.AccessToken]
+	accounts      table[identity.Account]
+	memberships   table[identity.Membership]
+	mailboxes     table[helpdesk.Mailbox]
+	statuses      table[ledger.FetchStatus] // by mailbox
+	cursors       table[[]folderCursor]     // by mailbox
+	customers     table[helpdesk.Customer]
+	conversations table[helpdesk.Conversation]
+	participants  table[[]string] // by conversation
+	interactions  table[helpdesk.Interaction]
+	deliveries    table[sending.Delivery]
+	attachments   table[helpdesk.Attachment]
+	ledger        table[ledger.Mail]
+	events        table[storage.Event] // by sequence number
+	jobs          table[jobRow]
+	lastItem      int64                      // id of the last email, phone or website of a customer
+	searchDocs    table[searchDoc]           // by conversation
+	customerTerms table[[]string]            // by customer
+	taggings      table[[]int64]             // by conversation
+	readMarks     table[[]helpdesk.ReadMark] // by conversation
+
+	conversationValues table[[]helpdesk.FieldValue] // by conversation
+	customerValues     table[[]helpdesk.FieldValue] // by customer
+	companyValues      table[[]helpdesk.FieldValue] // by company
+
+	presence      table[[]helpdesk.Presence] // by conversation
+	redirects     table[redirect]            // by merged conversation
+	moves         table[helpdesk.Move]
+	identities    table[identity.Identity]
+	passkeys      table[identity.Passkey]
+	audit         table[helpdesk.AuditEntry]
+	notifications table[helpdesk.Notification]
+	followers     table[[]helpdesk.Follower]    // by conversation
+	notifyChoices table[helpdesk.NotifyChoices] // by user
 
 	webhookDeliveries table[subscription.WebhookDelivery]
 	webhookCursors    table[int64] // of all accounts, by account
@@ -84,6 +72,8 @@ type data struct {
 	exchangeKeys table[exchangeKeyRow]
 	newIDs       table[newIDs] // see storage.IDMap
 
+	plain map[string]*table[storage.Record] // of the plain nouns, by name
+
 	notes map[string]*storage.Note     // by key; not per account
 	items map[string]storage.VaultItem // by key; not per account
 	locks map[string]vaultLock         // by name; not per account
@@ -99,7 +89,10 @@ type data struct {
 const global = 0
 
 func newData() *data {
-	db := &data{notes: map[string]*storage.Note{}, items: map[string]storage.VaultItem{}, locks: map[string]vaultLock{}}
+	db := &data{plain: map[string]*table[storage.Record]{}, notes: map[string]*storage.Note{}, items: map[string]storage.VaultItem{}, locks: map[string]vaultLock{}}
+	for _, t := range plainTables {
+		db.plain[t.Name] = &table[storage.Record]{}
+	}
 	for _, t := range db.tables() {
 		t.rows.make(db, t.noun)
 	}
@@ -118,11 +111,15 @@ type named struct {
 
 // tables returns all tables.
 func (db *data) tables() []named {
-	return []named{
+	var plain []named
+	for _, t := range plainTables {
+		plain = append(plain, named{t.Noun, db.plain[t.Name]})
+	}
+	return append(plain, []named{
 		{"user", &db.users},
+		{"picture", &db.pictures},
 		{"token", &db.tokens},
 		{"account", &db.accounts},
-		{"role", &db.roles},
 		{"membership", &db.memberships},
 		{"mailbox", &db.mailboxes},
 		{"mailbox", &db.statuses},
@@ -136,36 +133,22 @@ func (db *data) tables() []named {
 		{"mail", &db.ledger},
 		{"event", &db.events},
 		{"job", &db.jobs},
-		{"domain", &db.domains},
-		{"key", &db.pgpKeys},
 		{"conversation", &db.searchDocs},
 		{"customer", &db.customerTerms},
-		{"tag", &db.tags},
-		{"team", &db.teams},
 		{"conversation", &db.taggings},
+		{"conversation", &db.conversationValues},
+		{"customer", &db.customerValues},
+		{"company", &db.companyValues},
 		{"conversation", &db.readMarks},
 		{"conversation", &db.presence},
-		{"view", &db.views},
 		{"conversation", &db.redirects},
 		{"move", &db.moves},
-		{"invitation", &db.invitations},
-		{"join rule", &db.joinRules},
 		{"identity", &db.identities},
 		{"passkey", &db.passkeys},
-		{"suppression", &db.suppressions},
-		{"member mail", &db.memberMails},
-		{"saved reply", &db.savedReplies},
-		{"file", &db.replyFiles},
-		{"signature", &db.signatures},
-		{"device", &db.pushDevices},
-		{"blocked sender", &db.blockedSenders},
-		{"erasure", &db.erasures},
 		{"notification", &db.notifications},
 		{"conversation", &db.followers},
 		{"user", &db.notifyChoices},
-		{"key", &db.portalKeys},
 		{"audit entry", &db.audit},
-		{"webhook", &db.webhooks},
 		{"delivery", &db.webhookDeliveries},
 		{"webhook cursor", &db.webhookCursors},
 		{"site", &db.sites},
@@ -182,11 +165,14 @@ func (db *data) tables() []named {
 		{"reaction", &db.reactions},
 		{"key", &db.exchangeKeys},
 		{"id", &db.newIDs},
-	}
+	}...)
 }
 
 // removeAccount deletes every row of an account except jobs, whose handlers will find nothing.
 func (db *data) removeAccount(id int64) {
+	for _, c := range db.conversations.where(id, every) {
+		db.forgetNotes(c.ID)
+	}
 	db.accounts.set(global, id, nil)
 	db.webhookCursors.set(global, id, nil)
 	for _, t := range db.tables() {

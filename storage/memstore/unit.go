@@ -122,7 +122,7 @@ func (u *unit) Commit(ctx context.Context, last func(ctx context.Context) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	u.store.tell(u.close())
+	u.store.notifyWatchers(u.close())
 	return nil
 }
 

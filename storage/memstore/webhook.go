@@ -1,7 +1,6 @@
 package memstore
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,7 +22,7 @@ func (d directory) WebhookBacklog(ctx context.Context, seek storage.Seek) ([]ide
 
 func (d directory) AccountsWithWebhooks(ctx context.Context, seek storage.Seek) ([]identity.Account, error) {
 	return query(ctx, d.src, func(db *data) ([]identity.Account, error) {
-		return db.accounts.list(global, seek, func(a *identity.Account) bool { return len(db.webhooks.rows[a.ID]) > 0 }), nil
+		return db.accounts.list(global, seek, func(a *identity.Account) bool { return len(db.plain["hw_webhooks"].rows[a.ID]) > 0 }), nil
 	})
 }
 
@@ -44,10 +43,18 @@ var webhookDeliveries = noun[helpdesk.Scope, subscription.WebhookDelivery, subsc
 		return d.MailboxID == 0 || sees(s, d.MailboxID)
 	},
 	match: func(_ *data, _ helpdesk.Scope, f subscription.WebhookDeliveryFilter, d *subscription.WebhookDelivery) bool {
-		return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State)
+		waits := d.State == subscription.WebhookPending
+		return d.WebhookID == f.WebhookID && (f.State == "" || d.State == f.State) &&
+			(f.DueBy.IsZero() || waits && !dueAt(d).After(f.DueBy)) && (f.HeldAfter.IsZero() || waits && d.HeldUntil.After(f.HeldAfter))
+	},
+	key: func(f subscription.WebhookDeliveryFilter, d *subscription.WebhookDelivery) int64 {
+		if f.DueBy.IsZero() {
+			return 0
+		}
+		return dueAt(d).UnixMicro()
 	},
 	refers: func(db *data, s helpdesk.Scope, d *subscription.WebhookDelivery) error {
-		_, err := db.webhooks.get(s.AccountID, d.WebhookID)
+		_, err := db.plain["hw_webhooks"].get(s.AccountID, d.WebhookID)
 		return err
 	},
 }
@@ -62,50 +69,17 @@ func (t tx) WebhookDeliveries() storage.Rows[subscription.WebhookDelivery, subsc
 	return storedOf(t.src, t.scope.AccountID, t.scope, &webhookDeliveries)
 }
 
-var webhooks = noun[helpdesk.Scope, subscription.Webhook, storage.NoFilter]{
-	Noun: nouns.Webhooks, of: func(db *data) *table[subscription.Webhook] { return &db.webhooks },
-	remove: func(db *data, s helpdesk.Scope, id int64) error {
-		db.webhookDeliveries.removeIf(s.AccountID, func(d *subscription.WebhookDelivery) bool { return d.WebhookID == id })
-		return nil
-	},
-}
-
-// Webhooks implements [helpdesk.Reader].
-func (r reader) Webhooks() storage.RowReader[subscription.Webhook, storage.NoFilter] {
-	return rowsOf(r.src, r.scope.AccountID, r.scope, &webhooks)
-}
-
-// Webhooks implements [helpdesk.Rows].
-func (t tx) Webhooks() storage.Rows[subscription.Webhook, storage.NoFilter] {
-	return storedOf(t.src, t.scope.AccountID, t.scope, &webhooks)
+// removeWebhook deletes the deliveries of a webhook.
+func (db *data) removeWebhook(account, id int64) {
+	db.webhookDeliveries.removeIf(account, func(d *subscription.WebhookDelivery) bool { return d.WebhookID == id })
 }
 
 // dueAt returns when a pending delivery may be attempted.
-func dueAt(d subscription.WebhookDelivery) time.Time {
+func dueAt(d *subscription.WebhookDelivery) time.Time {
 	if d.HeldUntil.After(d.NextAttemptAt) {
 		return d.HeldUntil
 	}
 	return d.NextAttemptAt
-}
-
-func (r reader) DueWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time, limit int) ([]subscription.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) ([]subscription.WebhookDelivery, error) {
-		due := db.webhookDeliveries.where(r.scope.AccountID, func(d *subscription.WebhookDelivery) bool {
-			return d.WebhookID == webhookID && d.State == subscription.WebhookPending && !dueAt(*d).After(now) && r.shows(d.MailboxID)
-		})
-		slices.SortStableFunc(due, func(a, b subscription.WebhookDelivery) int {
-			return cmp.Or(dueAt(a).Compare(dueAt(b)), cmp.Compare(a.ID, b.ID))
-		})
-		return due[:min(max(limit, 0), len(due))], nil
-	})
-}
-
-func (r reader) HeldWebhookDeliveries(ctx context.Context, webhookID int64, now time.Time) ([]subscription.WebhookDelivery, error) {
-	return query(ctx, r.src, func(db *data) ([]subscription.WebhookDelivery, error) {
-		return db.webhookDeliveries.where(r.scope.AccountID, func(d *subscription.WebhookDelivery) bool {
-			return d.WebhookID == webhookID && d.State == subscription.WebhookPending && d.HeldUntil.After(now) && r.shows(d.MailboxID)
-		}), nil
-	})
 }
 
 func (t tx) FailWebhookDeliveries(ctx context.Context, webhookID int64, problem string, at time.Time) error {

@@ -113,7 +113,7 @@ func (b *Blobs) sendParts(ctx context.Context, object, upload string, part []byt
 	size := int64(0)
 	for n, more := len(part), true; n > 0; {
 		if len(parts) == maxParts {
-			return 0, fault.New(fault.TooLarge, "A file of this size cannot be stored.")
+			return 0, fault.New(fault.TooLarge, "The file is too large to be stored.")
 		}
 		content := part[:n]
 		sent, err := b.core.PutObjectPart(ctx, b.cfg.Bucket, object, upload, len(parts)+1, bytes.NewReader(content), int64(n),

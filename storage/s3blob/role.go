@@ -37,6 +37,6 @@ func (b *Blobs) checkRole(ctx context.Context) error {
 	}
 	return &fault.Error{
 		Kind: fault.Invalid, Op: "s3blob.Check", Err: bare(err),
-		Message: "This machine has no role that gives keys for the bucket: attach one to the instance, the task or the service account, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead.",
+		Message: "This machine has no role with access to the bucket. Attach one to the instance, the task or the service account, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
 	}
 }

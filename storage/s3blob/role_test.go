@@ -121,7 +121,7 @@ func TestNoRole(t *testing.T) {
 			}
 			b := open(t, s3blob.Config{Endpoint: at.URL, Bucket: "bucket", Role: true, RoleEndpoint: at.URL})
 			err := b.Check(t.Context())
-			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "no role that gives keys") {
+			if !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "no role with access to the bucket") {
 				t.Errorf("%v", err)
 			}
 		})

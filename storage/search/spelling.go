@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -47,4 +48,59 @@ func Misspelled(a, b string) bool {
 	}
 	swapped := i+1 < len(x) && x[i] == y[i+1] && x[i+1] == y[i]
 	return rest(x, i+1) == rest(y, i+1) || swapped && rest(x, i+2) == rest(y, i+2)
+}
+
+// alphabets are the letters of scripts that write with spaces, as folded texts have them.
+var alphabets = [...]struct {
+	script  *unicode.RangeTable
+	letters string
+}{
+	{unicode.Latin, "abcdefghijklmnopqrstuvwxyz"}, {unicode.Cyrillic, "абвгдежзийклмнопрстуфхцчшщъыьэюяіїєёў"},
+	{unicode.Greek, "αβγδεζηθικλμνξοπρστυφχψω"}, {unicode.Hebrew, "אבגדהוזחטיכלמנסעפצקרשת"},
+	{unicode.Arabic, "ابتثجحخدذرزسشصضطظعغفقكلمنهويءآأؤإئپچژگ"}, {unicode.Armenian, "աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆ"},
+	{unicode.Georgian, "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ"},
+}
+
+// MaxMisspelled is the length in characters of the longest word that [Neighbours] corrects.
+const MaxMisspelled = 24
+
+// Neighbours returns the terms that differ from a term by one wrong, missing, additional or swapped character, see [Misspelled],
+// sorted; nil for a term that is too short or too long to be a misspelled word, that has digits, or whose script has no spaces
+// or an alphabet that is not known.
+func Neighbours(term string) []string {
+	runes := []rune(term)
+	if len(runes) < MinSpelling || len(runes) > MaxMisspelled || slices.ContainsFunc(runes, unicode.IsDigit) {
+		return nil
+	}
+	letters := ""
+	for _, a := range alphabets {
+		if unicode.Is(a.script, runes[0]) {
+			letters = a.letters
+		}
+	}
+	if letters == "" {
+		return nil
+	}
+	var all []string
+	for i := range len(runes) + 1 {
+		before, after := string(runes[:i]), string(runes[i:])
+		for _, l := range letters {
+			all = append(all, before+string(l)+after)
+		}
+		if i == len(runes) {
+			break
+		}
+		rest := string(runes[i+1:])
+		if len(runes) > MinSpelling {
+			all = append(all, before+rest)
+		}
+		for _, l := range letters {
+			all = append(all, before+string(l)+rest)
+		}
+		if i+1 < len(runes) {
+			all = append(all, before+string(runes[i+1])+string(runes[i])+string(runes[i+2:]))
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(t string) bool { return t == term })
 }

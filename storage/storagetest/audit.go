@@ -21,7 +21,8 @@ func auditTests() []testCase {
 
 func (w *world) newAudit() helpdesk.AuditEntry {
 	return helpdesk.AuditEntry{Action: "role.updated " + w.mark, Subject: w.role.ID, MailboxID: w.mailbox.ID, UserID: w.user.ID, TokenID: w.token.ID,
-		Address: "2001:db8::1 " + w.mark, CreatedAt: base}
+		Address: "2001:db8::1 " + w.mark, CreatedAt: base,
+		Changes: []storage.AuditChange{{Field: "name", From: []string{"Old " + w.mark}, To: []string{"New"}}, {Field: "permissions", To: []string{"a", "b"}}}}
 }
 
 // noted adds entries to the log, whose ids are set then.
@@ -35,6 +36,7 @@ func testAuditLog(t *testing.T, b Backend) {
 	filled(t, w.newAudit(), "ID")
 	one, two, three := w.newAudit(), w.newAudit(), w.newAudit()
 	one.CreatedAt, two.Action, three.UserID, three.MailboxID, three.TokenID, three.Address = at(2), "role.deleted", 0, 0, 0, ""
+	three.Changes = nil
 	all3 := []helpdesk.AuditEntry{one, two, three}
 	w.noted(t, all3)
 	w.noted(t, nil)

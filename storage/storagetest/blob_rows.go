@@ -55,6 +55,12 @@ func testBlobRowsComplete(t *testing.T, _ Backend) {
 	} {
 		findKeys(of, seen, found)
 	}
+	declared := reflect.TypeFor[helpdesk.Declarations]()
+	for n := range declared.NumField() {
+		if rows, plain := declared.Field(n).Type.MethodByName("Rows"); plain {
+			findKeys(rows.Type.Out(0), seen, found)
+		}
+	}
 	if want := blobHolders(); !reflect.DeepEqual(found, want) {
 		t.Errorf("nouns with keys of blobs: %v, want %v", found, want)
 	}

@@ -87,11 +87,26 @@ func do(ctx context.Context, on any, o operation) *call {
 	return c
 }
 
-// methodOf returns a method of on, or of the rows that a method of on returns, as in "Tags.Insert".
+// methodOf returns a method of on, or of rows of on, as in "Tags.Insert": those of a plain noun or that a method of on returns.
 func methodOf(on any, method string) reflect.Value {
 	rows, of, found := strings.Cut(method, ".")
 	if !found {
 		return reflect.ValueOf(on).MethodByName(method)
+	}
+	if declared := reflect.ValueOf(helpdesk.Nouns()).FieldByName(rows); declared.IsValid() {
+		if of == "Find" { // in all accounts
+			return declared.MethodByName(of)
+		}
+		switch on := on.(type) {
+		case storage.RecordWriter:
+			if m := declared.MethodByName("Rows"); m.IsValid() {
+				return m.Call([]reflect.Value{reflect.ValueOf(on)})[0].MethodByName(of)
+			}
+		case storage.RecordReader:
+			if m := declared.MethodByName("Reader"); m.IsValid() {
+				return m.Call([]reflect.Value{reflect.ValueOf(on)})[0].MethodByName(of)
+			}
+		}
 	}
 	return reflect.ValueOf(on).MethodByName(rows).Call(nil)[0].MethodByName(of)
 }
@@ -99,6 +114,9 @@ func methodOf(on any, method string) reflect.Value {
 func invoke(ctx context.Context, on any, method string, args []any) ([]any, error) {
 	m := methodOf(on, method)
 	in := []reflect.Value{reflect.ValueOf(ctx)}
+	if strings.HasSuffix(method, ".Find") {
+		in = append(in, reflect.ValueOf(on))
+	}
 	for i, a := range args {
 		v := reflect.ValueOf(plain(a))
 		if m.Type().IsVariadic() && i == m.Type().NumIn()-2 {
@@ -396,14 +414,14 @@ func (c *comparison) jobs() {
 			c.gen.held = slices.Delete(c.gen.held, n, n+1)
 		}
 	}
-	done := do(ctx, c.model.Jobs, operation{method: "Buried", args: []any{storage.Seek{Desc: true, Limit: 1000}}})
-	buried := slices.Clone(done.results[0].([]storage.BuriedJob))
-	other, err := c.subject.Jobs.Buried(ctx, storage.Seek{Desc: true, Limit: 1000})
+	done := do(ctx, c.model.Jobs, operation{method: "FailedJobs", args: []any{storage.Seek{Desc: true, Limit: 1000}}})
+	buried := slices.Clone(done.results[0].([]storage.FailedJob))
+	other, err := c.subject.Jobs.FailedJobs(ctx, storage.Seek{Desc: true, Limit: 1000})
 	ok(c.t, err)
-	bySubject := func(a, b storage.BuriedJob) int { return int(a.Subject - b.Subject) }
+	bySubject := func(a, b storage.FailedJob) int { return int(a.Subject - b.Subject) }
 	slices.SortFunc(buried, bySubject)
 	slices.SortFunc(other, bySubject)
-	c.same("Buried", buried, other)
+	c.same("FailedJobs", buried, other)
 }
 
 // id is an argument that identifies a row; ids identifies several.
@@ -539,9 +557,11 @@ func nounOf(in reflect.Type, field string) string {
 		if in == reflect.TypeFor[ledger.Mail]() {
 			return "InboundMail"
 		}
-		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Buried")
+		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Failed")
 	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs", "UnreadBy":
 		return "User"
+	case "WrittenBy":
+		return "Customer"
 	case "FromID", "IntoID":
 		return "Conversation"
 	case "Mailboxes":
@@ -596,11 +616,7 @@ func translate(v any, to func(noun string, id int64) int64) any {
 		v.ConversationFilter = translate(v.ConversationFilter, to).(helpdesk.ConversationFilter)
 		return v
 	case helpdesk.CountQuery:
-		filters := make([]helpdesk.ConversationFilter, len(v.Conversations))
-		for i, f := range v.Conversations {
-			filters[i] = translate(f, to).(helpdesk.ConversationFilter)
-		}
-		v.Conversations = filters
+		v.Conversations = translateAll(v.Conversations, to)
 		notifications := make([]helpdesk.NotificationFilter, len(v.Notifications))
 		for i, f := range v.Notifications {
 			notifications[i] = translate(f, to).(helpdesk.NotificationFilter)
@@ -615,12 +631,22 @@ func translate(v any, to func(noun string, id int64) int64) any {
 			v.TeamID = storage.Some(to("Team", team))
 		}
 		v.MailboxID, v.CustomerID, v.DraftBy = to("Mailbox", v.MailboxID), to("Customer", v.CustomerID), to("User", v.DraftBy)
+		v.CompanyID = to("Company", v.CompanyID)
 		v.TagIDs = translate(idList{"Tag", v.TagIDs}, to).(idList).n
+		v.Also, v.Except = translateAll(v.Also, to), translateAll(v.Except, to)
 		return v
 	}
 	out := reflect.New(reflect.TypeOf(v)).Elem()
 	copyWith(out, reflect.ValueOf(v), "", to)
 	return out.Interface()
+}
+
+func translateAll(filters []helpdesk.ConversationFilter, to func(string, int64) int64) []helpdesk.ConversationFilter {
+	all := make([]helpdesk.ConversationFilter, len(filters))
+	for i, f := range filters {
+		all[i] = translate(f, to).(helpdesk.ConversationFilter)
+	}
+	return all
 }
 
 // ordered is a Seek whose position contains the id of a row.

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -40,6 +41,7 @@ func crudTests() []testCase {
 func testEverything(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	filled(t, w.user, "DisabledAt", "DisabledByID") // see testDisabledUser
+	filled(t, w.user.Preferences)
 	filled(t, w.token, "Session", "UserDisabled")
 	filled(t, w.account)
 	filled(t, w.role, "Key")
@@ -63,7 +65,10 @@ func testEverything(t *testing.T, b Backend) {
 	filled(t, w.domain)
 	filled(t, w.pgpKey)
 	filled(t, w.tag)
+	filled(t, w.field)
 	filled(t, w.team)
+	filled(t, w.company)
+	filled(t, w.companyKey)
 	filled(t, w.suppression)
 	filled(t, w.moves[0])
 	filled(t, w.webhook)
@@ -81,14 +86,15 @@ func testEverything(t *testing.T, b Backend) {
 		Deliveries: []sending.Delivery{w.delivery}, Attachments: []helpdesk.Attachment{w.attachment},
 		Mails: []ledger.Mail{w.mail}, Participant: true,
 		Domains: []sending.Domain{w.domain}, PGPKeys: []helpdesk.PGPKey{w.pgpKey},
-		Teams: []helpdesk.Team{w.team},
-		Tags:  []helpdesk.Tag{w.tag},
+		Teams: []helpdesk.Team{w.team}, Companies: []helpdesk.Company{w.company}, CompanyKeys: []helpdesk.CompanyKey{w.companyKey},
+		Tags:   []helpdesk.Tag{w.tag},
+		Fields: []helpdesk.Field{w.field, w.trait, w.fact}, Values: w.values[:1], Traits: w.values[1:2], Facts: w.values[2:],
 		Views: []helpdesk.View{w.view}, Marks: []helpdesk.Marks{{ConversationID: w.conversation.ID, Unread: 1, Tags: []helpdesk.Tag{w.tag}, SendAt: w.answer.SendAt}},
 		Moves:       w.moves,
 		Invitations: []identity.Invitation{w.invitation}, JoinRules: []identity.JoinRule{w.joinRule}, Suppressions: []sending.Suppression{w.suppression},
 		PortalKeys: []helpdesk.PortalKey{w.portalKey},
 		Audit:      []helpdesk.AuditEntry{w.audit},
-		Buried:     []storage.BuriedJob{w.buriedJob},
+		Buried:     []storage.FailedJob{w.failedJob},
 		Webhooks:   []subscription.Webhook{w.webhook}, Hooked: []subscription.WebhookDelivery{w.hooked},
 		Notifications: []helpdesk.Notification{w.notification}, Choices: []helpdesk.NotifyChoices{w.newChoices()},
 		Followers: []helpdesk.Follower{{ConversationID: w.conversation.ID, UserID: w.user.ID, Follows: true, CreatedAt: base}},
@@ -106,7 +112,7 @@ func testEverything(t *testing.T, b Backend) {
 	one(t, "Interaction", w.answer, w.in().Interactions().Get, w.answer.ID)
 	one(t, "Attachment", w.attachment, w.in().Attachments().Get, w.attachment.ID)
 	one(t, "InboundMail", w.mail, w.in().InboundMail, w.mail.ID)
-	one(t, "Invitation", w.invitation, w.in().Invitations().Get, w.invitation.ID)
+	one(t, "Invitation", w.invitation, helpdesk.Nouns().Invitations.Reader(w.in()).Get, w.invitation.ID)
 	several(t, "UsersByID", []identity.User{w.user}, w.in().UsersByID, w.user.ID)
 	several(t, "MailboxesByID", []helpdesk.Mailbox{w.empty}, w.in().Mailboxes().ByIDs, w.empty.ID)
 	several(t, "CustomersByID", []helpdesk.Customer{w.customer}, w.in().CustomersByID, w.customer.ID)
@@ -201,7 +207,7 @@ func testDeleteAccount(t *testing.T, b Backend) {
 	_, err = w.in().Conversations().Get(t.Context(), w.conversation.ID)
 	fails(t, "conversation", err, fault.NotFound)
 	got, _ := readAll(t.Context(), w.in(), "")
-	same(t, "content of a deleted account, whose jobs outlive it", content{Buried: []storage.BuriedJob{w.buriedJob}}, got)
+	same(t, "content of a deleted account, whose jobs outlive it", content{Buried: []storage.FailedJob{w.failedJob}}, got)
 	_, err = w.Store.Grant(t.Context(), w.user.ID, w.account.ID)
 	fails(t, "grant", err, fault.NotFound)
 	_, err = w.Store.MailboxByLocal(t.Context(), w.mailbox.InternalLocal)
@@ -222,8 +228,10 @@ func testMembership(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	second := w.role
 	second.Name = "Second"
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Roles().Insert(ctx, &second) })
-	roles, err := w.in().Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &second)
+	})
+	roles, err := helpdesk.Nouns().Roles.Reader(w.in()).List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
 	same(t, "roles", []identity.Role{w.role, second}, roles)
 	m := w.member
@@ -326,8 +334,24 @@ func testCustomer(t *testing.T, b Backend) {
 	})
 	one(t, "customer without items", bare, w.in().Customer, bare.ID)
 	c.FirstName, c.LastName, c.Company, c.Note, c.UpdatedAt = "", "T", "B", "N", at(9)
+	c.CompanyID = 0
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
 	one(t, "customer", c, w.in().Customer, c.ID)
+	_, domain, _ := strings.Cut(c.Emails[1].Key, "@")
+	for name, filter := range map[string]helpdesk.CustomerFilter{
+		"a domain": {Domain: domain}, "a domain and an address": {Domain: domain, EmailKey: c.Emails[0].Key},
+	} {
+		found, err := w.in().Customers(t.Context(), filter, all())
+		ok(t, err)
+		same(t, "customers of "+name, []helpdesk.Customer{c}, found)
+	}
+	for name, filter := range map[string]helpdesk.CustomerFilter{
+		"another domain": {Domain: "a" + domain}, "a company without any": {CompanyID: nobody}, "no company": {CompanyID: nobody, Domain: domain},
+	} {
+		found, err := w.in().Customers(t.Context(), filter, all())
+		ok(t, err)
+		same(t, "customers of "+name, 0, len(found))
+	}
 	found, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{EmailKey: c.Emails[1].Key}, all())
 	ok(t, err)
 	same(t, "customers with an address", []helpdesk.Customer{c}, found)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -28,6 +29,7 @@ func deskTests() []testCase {
 		{"SavedReplies", testSavedReplyFilter},
 		{"ReplyFiles", testReplyFiles},
 		{"MemberMails", testMemberMailFilter},
+		{"AutoResponses", testAutoResponseFilter},
 		{"Presence", testPresence},
 		{"BlockedSenders", testBlockedSenderKeys},
 	}
@@ -50,6 +52,11 @@ func (g *generator) atDesk(f *helpdesk.ConversationFilter) {
 		f.Priorities = helpdesk.Priorities()[g.IntN(4):]
 	case 6:
 		f.Snoozed = storage.Some(g.IntN(2) == 0)
+	case 9:
+		f.Due = helpdesk.DueRange{From: g.time(false), Before: g.time(false).AddDate(0, g.IntN(3), 0)}
+		if g.IntN(2) == 0 {
+			f.Due.Soon = g.time(false)
+		}
 	case 5:
 		f.Statuses = []helpdesk.Status{helpdesk.StatusPending, helpdesk.StatusPosted}
 	}
@@ -106,6 +113,10 @@ func testDeskLists(t *testing.T, b Backend) {
 			func(c helpdesk.Conversation) bool { return isOpen(c) && c.UserID == 0 && c.TeamID == 0 }},
 		"open of a team, without a user": {helpdesk.ConversationFilter{Statuses: open, UserID: storage.Null[int64](), TeamID: storage.Some(w.team.ID)},
 			func(c helpdesk.Conversation) bool { return isOpen(c) && c.UserID == 0 && c.TeamID == w.team.ID }},
+		"due": {helpdesk.ConversationFilter{Due: helpdesk.DueRange{From: at(1), Before: at(5)}}, func(c helpdesk.Conversation) bool { return !c.DueAt.Before(at(1)) && c.DueAt.Before(at(5)) }},
+		"due soon": {helpdesk.ConversationFilter{Due: helpdesk.DueRange{Before: at(5), Soon: at(3)}}, func(c helpdesk.Conversation) bool {
+			return !c.DueAt.IsZero() && c.DueAt.Before(at(5)) && !c.SoonAt.After(at(3))
+		}},
 		"asleep":               {helpdesk.ConversationFilter{Snoozed: storage.Some(true)}, sleeps},
 		"awake":                {helpdesk.ConversationFilter{Snoozed: storage.Some(false)}, func(c helpdesk.Conversation) bool { return !sleeps(c) }},
 		"asleep or awake":      {helpdesk.ConversationFilter{Snoozed: storage.Null[bool]()}, func(helpdesk.Conversation) bool { return true }},
@@ -121,7 +132,7 @@ func testDeskLists(t *testing.T, b Backend) {
 		"undelivered in one":   {helpdesk.ConversationFilter{Undelivered: true, MailboxID: w.empty.ID}, func(c helpdesk.Conversation) bool { return failed[c.ID] && c.MailboxID == w.empty.ID }},
 		"drafts that are open": {helpdesk.ConversationFilter{DraftBy: w.user.ID, Statuses: open}, func(c helpdesk.Conversation) bool { return drafted[c.ID] && isOpen(c) }},
 	} {
-		for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+		for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting, helpdesk.ByDue} {
 			want := slices.DeleteFunc(sorted(everything, by), func(c helpdesk.Conversation) bool { return !test.keep(c) })
 			position := func(c helpdesk.Conversation) storage.Position { return storage.Position{Key: c.SortKey(by), ID: c.ID} }
 			if len(want) == 0 {
@@ -264,7 +275,7 @@ func testConversationCounts(t *testing.T, b Backend) {
 		for n := range 3 {
 			other := w.tag
 			other.ID, other.Name, other.Key = 0, fmt.Sprint("counted", n), fmt.Sprint("counted", n)
-			ok(t, tx.Tags().Insert(ctx, &other))
+			ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &other))
 			tags = append(tags, other.ID)
 		}
 		for n, c := range list {
@@ -277,7 +288,7 @@ func testConversationCounts(t *testing.T, b Backend) {
 		for n, c := range list {
 			c.Status, c.UserID, c.TeamID, c.MailboxID = list[len(list)-1-n].Status, int64(n%3), int64(n%4), list[(n+1)%len(list)].MailboxID
 			if n%2 == 0 {
-				c.AwaitingSince = time.Time{}
+				c.AwaitingSince, c.DueAt = time.Time{}, time.Time{}
 			}
 			if n%3 == 0 {
 				c.SnoozedUntil = at(n)
@@ -295,7 +306,7 @@ func testConversationCounts(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		ok(t, tx.SetTags(ctx, []int64{list[0].ID, list[2].ID, list[4].ID}, nil))
 		ok(t, tx.SetTags(ctx, []int64{list[1].ID, list[3].ID}, tags[1:3]))
-		return tx.Tags().Delete(ctx, tags[1])
+		return helpdesk.Nouns().Tags.Rows(tx).Delete(ctx, tags[1])
 	})
 	check("after other tags")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -355,7 +366,7 @@ func withoutEmpty(c helpdesk.Counted) helpdesk.Counted {
 }
 
 func (w *world) newSavedReply(name string) helpdesk.SavedReply {
-	return helpdesk.SavedReply{UserID: w.user.ID, Name: name + " " + w.mark, Key: name + w.mark, Body: "<p>" + w.mark + "</p>", CreatedAt: base, UpdatedAt: at(1)}
+	return helpdesk.SavedReply{UserID: w.user.ID, Name: name + " " + w.mark, Key: name + w.mark, Body: "<p>" + w.mark + "</p>", Actions: []rules.Action{{Type: rules.SetField, Field: "order_no", Values: []string{w.mark}}}, CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newReplyFile(reply int64, name string) helpdesk.ReplyFile {
@@ -393,7 +404,7 @@ func testSavedReplyFilter(t *testing.T, b Backend) {
 	}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n := range all {
-			ok(t, tx.SavedReplies().Insert(ctx, &all[n]))
+			ok(t, helpdesk.Nouns().SavedReplies.Rows(tx).Insert(ctx, &all[n]))
 		}
 		return nil
 	})
@@ -414,7 +425,7 @@ func testSavedReplyFilter(t *testing.T, b Backend) {
 		for _, n := range test.want {
 			want = append(want, all[n])
 		}
-		got, err := w.in().SavedReplies().List(t.Context(), test.filter, storage.Seek{Limit: 100})
+		got, err := helpdesk.Nouns().SavedReplies.Reader(w.in()).List(t.Context(), test.filter, storage.Seek{Limit: 100})
 		ok(t, err)
 		same(t, name, want, got)
 	}
@@ -468,7 +479,7 @@ func testBlockedSenderKeys(t *testing.T, b Backend) {
 	address, domain := w.newBlockedSender("a"), w.newBlockedSender("b")
 	domain.Key = "@" + w.mark + ".example"
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		return tx.BlockedSenders().Insert(ctx, &address, &domain)
+		return helpdesk.Nouns().BlockedSenders.Rows(tx).Insert(ctx, &address, &domain)
 	})
 	for name, test := range map[string]struct {
 		keys []string
@@ -480,7 +491,7 @@ func testBlockedSenderKeys(t *testing.T, b Backend) {
 		"none":             {[]string{""}, nil},
 		"another spelling": {[]string{strings.ToUpper(address.Key)}, nil},
 	} {
-		got, err := w.in().BlockedSenders().List(t.Context(), helpdesk.BlockedSenderFilter{Keys: test.keys}, storage.Seek{Limit: storage.NoLimit})
+		got, err := helpdesk.Nouns().BlockedSenders.Reader(w.in()).List(t.Context(), helpdesk.BlockedSenderFilter{Keys: test.keys}, storage.Seek{Limit: storage.NoLimit})
 		ok(t, err)
 		same(t, name, test.want, got)
 	}
@@ -492,18 +503,20 @@ func testReplyFiles(t *testing.T, b Backend) {
 	second, none := w.newSavedReply("second"), w.newSavedReply("none")
 	var file helpdesk.ReplyFile
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.SavedReplies().Insert(ctx, &second, &none))
+		ok(t, helpdesk.Nouns().SavedReplies.Rows(tx).Insert(ctx, &second, &none))
 		file = w.newReplyFile(second.ID, "second")
-		return tx.ReplyFiles().Insert(ctx, &file)
+		return helpdesk.Nouns().ReplyFiles.Rows(tx).Insert(ctx, &file)
 	})
 	list := func(replies ...int64) []helpdesk.ReplyFile {
-		got, err := w.in().ReplyFiles().List(t.Context(), helpdesk.ReplyFileFilter{ReplyIDs: replies}, storage.Seek{Limit: 100})
+		got, err := helpdesk.Nouns().ReplyFiles.Reader(w.in()).List(t.Context(), helpdesk.ReplyFileFilter{ReplyIDs: replies}, storage.Seek{Limit: 100})
 		ok(t, err)
 		return got
 	}
 	same(t, "files of no reply", 0, len(list()))
 	same(t, "files of one without", 0, len(list(none.ID)))
 	same(t, "files of all", []helpdesk.ReplyFile{w.replyFile, file}, list(none.ID, second.ID, w.savedReply.ID))
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.SavedReplies().Delete(ctx, second.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().SavedReplies.Rows(tx).Delete(ctx, second.ID)
+	})
 	same(t, "files when a reply is gone", []helpdesk.ReplyFile{w.replyFile}, list(second.ID, w.savedReply.ID))
 }

@@ -33,7 +33,7 @@ func testNew(t *testing.T, b Backend) {
 	mailboxes, err := b.Store.MailboxesToFetch(t.Context(), all())
 	ok(t, err)
 	same(t, "mailboxes of a new store", 0, len(mailboxes))
-	jobs, err := b.Jobs.Buried(t.Context(), all())
+	jobs, err := b.Jobs.FailedJobs(t.Context(), all())
 	ok(t, err)
 	same(t, "buried jobs of a new store", 0, len(jobs))
 }

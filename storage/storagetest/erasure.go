@@ -17,7 +17,9 @@ func testErasureDigests(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	binary, text := w.newErasure("binary"), w.newErasure("text")
 	binary.Digest = append([]byte{0, 255}, binary.Digest...)
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Erasures().Insert(ctx, &binary, &text) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Erasures.Rows(tx).Insert(ctx, &binary, &text)
+	})
 	for name, test := range map[string]struct {
 		digests [][]byte
 		want    []helpdesk.Erasure
@@ -29,7 +31,7 @@ func testErasureDigests(t *testing.T, b Backend) {
 		"a part":    {[][]byte{text.Digest[:4]}, nil},
 		"with more": {[][]byte{append([]byte{0}, text.Digest...)}, nil},
 	} {
-		got, err := w.in().Erasures().List(t.Context(), helpdesk.ErasureFilter{Digests: test.digests}, storage.Seek{Limit: storage.NoLimit})
+		got, err := helpdesk.Nouns().Erasures.Reader(w.in()).List(t.Context(), helpdesk.ErasureFilter{Digests: test.digests}, storage.Seek{Limit: storage.NoLimit})
 		ok(t, err)
 		same(t, name, test.want, got)
 	}

@@ -123,7 +123,7 @@ func (g *generator) read(seen content) operation {
 	customer, interaction := oneOf(g, seen.Customers), oneOf(g, seen.Interactions)
 	mail := oneOf(g, seen.Mails)
 	messages := []string{interaction.MessageID, oneOf(g, seen.Interactions).MessageID, "unknown", "s1"}
-	by := oneOf(g, []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting})
+	by := oneOf(g, []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting, helpdesk.ByDue})
 	sorting := seek
 	if from := oneOf(g, seen.Conversations); from.ID != 0 && g.IntN(2) == 0 {
 		sorting.From = &storage.Position{Key: from.SortKey(by), ID: from.ID}
@@ -136,6 +136,7 @@ func (g *generator) read(seen content) operation {
 		{method: "Account"}, {method: "Roles.List", args: []any{storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit}}}, g.readInvitation(seen, seek), g.readJoinRule(seen, seek),
 		{method: "Memberships.Get", args: []any{g.either("Membership", oneOf(g, seen.Memberships).ID)}},
 		{method: "Memberships.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Membership"), "Membership"}}},
+		{method: "Picture", args: []any{one64("User", g.any("User"))}},
 		{method: "UsersByID", args: []any{idList{"User", []int64{g.any("User"), oneOf(g, seen.Memberships).UserID}}}},
 		{method: "Mailboxes.Get", args: []any{mailbox}},
 		{method: "Mailboxes.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Mailbox"), "Mailbox"}}},
@@ -161,6 +162,8 @@ func (g *generator) read(seen content) operation {
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, Brief: g.IntN(3) == 0}, ordered{placed, "Interaction"}}},
 		{method: "Interactions.List", args: []any{helpdesk.InteractionFilter{ConversationID: conversation.n, WrittenBy: customer.ID, Brief: g.IntN(3) == 0}, ordered{placed, "Interaction"}}},
 		{method: "LastArrived", args: []any{conversation}},
+		{method: "KnownTerms", args: []any{[]string{"abc", "b", "東", "c", "ж", "a'b", ""}[g.IntN(3):]}},
+		{method: "PassagesByID", args: []any{some(g, "Conversation", seen.Conversations, conversationID), g.IntN(4)}},
 		{method: "MailTraffic", args: []any{g.time(false)}},
 		{method: "MailQueues"},
 		{method: "Count", args: []any{helpdesk.CountQuery{
@@ -186,15 +189,18 @@ func (g *generator) read(seen content) operation {
 		{method: "Domains.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Domain"), "Domain"}}},
 		{method: "PGPKeys.Get", args: []any{g.either("PGPKey", oneOf(g, seen.PGPKeys).ID)}},
 		{method: "PGPKeys.List", args: []any{helpdesk.PGPKeyFilter{CustomerEmailIDs: some(g, "CustomerEmail", customer.Emails, emailID).n}, ordered{g.from(seek, "PGPKey"), "PGPKey"}}},
-		{method: "PGPKeysByAddress", args: []any{[]string{oneOf(g, customer.Emails).Key, oneOf(g, oneOf(g, seen.Customers).Emails).Key}}},
+		{method: "EmailsByKey", args: []any{[]string{oneOf(g, customer.Emails).Key, oneOf(g, oneOf(g, seen.Customers).Emails).Key}}},
 		{method: "Tags.Get", args: []any{g.either("Tag", oneOf(g, seen.Tags).ID)}},
 		{method: "Tags.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Tag"), "Tag"}}},
 		{method: "Tags.ByIDs", args: []any{some(g, "Tag", seen.Tags, tagID)}},
+		{method: "Companies.Get", args: []any{g.either("Company", oneOf(g, seen.Companies).ID)}},
+		{method: "Companies.List", args: []any{helpdesk.CompanyFilter{Words: oneOf(g, []string{"", "o", "co1"})}, ordered{g.from(seek, "Company"), "Company"}}},
+		{method: "CompanyKeys.List", args: []any{helpdesk.CompanyKeyFilter{CompanyID: oneOf(g, seen.Companies).ID}, ordered{g.from(seek, "CompanyKey"), "CompanyKey"}}},
 		{method: "Teams.Get", args: []any{g.either("Team", oneOf(g, seen.Teams).ID)}},
 		{method: "Teams.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Team"), "Team"}}},
 		{method: "Marks", args: []any{g.marksQuery(seen)}},
 		{method: "Views.Get", args: []any{g.either("View", oneOf(g, seen.Views).ID)}},
-		{method: "Views.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "View"), "View"}}},
+		{method: "Views.List", args: []any{helpdesk.ViewReader{UserID: int64(g.IntN(2)) * g.pool["User"][0], TeamIDs: []int64{oneOf(g, seen.Teams).ID, oneOf(g, seen.Teams).ID}[:g.IntN(3)]}, ordered{g.from(seek, "View"), "View"}}},
 		{method: "Events", args: []any{subscription.EventFilter{Types: g.eventTypes()}, storage.Seek{Desc: seek.Desc, From: &storage.Position{ID: int64(g.IntN(9))}, Limit: seek.Limit}}},
 		{method: "LastEvent"},
 		{method: "Moves", args: []any{some(g, "Interaction", seen.Interactions, interactionID)}},
@@ -239,6 +245,9 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(4) == 0 {
 		f.CustomerID = oneOf(g, seen.Customers).ID
 	}
+	if g.IntN(4) == 0 {
+		f.CompanyID = oneOf(g, seen.Customers).CompanyID
+	}
 	switch g.IntN(6) {
 	case 0:
 		f.UserID = storage.Null[int64]()
@@ -264,6 +273,16 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 		f.Audience = g.keys(seen)
 	}
 	g.atDesk(&f)
+	if g.IntN(5) == 0 {
+		f.CreatedBefore = g.time(false)
+	}
+	f.Attached = g.IntN(8) == 0
+	for range g.IntN(7) - 4 {
+		f.Also = append(f.Also, g.filter(seen))
+	}
+	for range g.IntN(7) - 4 {
+		f.Except = append(f.Except, g.filter(seen))
+	}
 	return f
 }
 
@@ -428,9 +447,9 @@ func (g *generator) writeCustomer(seen content) operation {
 	case 2:
 		return operation{method: "MoveCustomer", args: []any{g.either("Customer", old.ID), g.either("Customer", other.ID)}}
 	case 3:
-		return operation{method: "SpreadCustomerTerms", args: []any{g.either("Customer", old.ID), g.pool["Conversation"]}}
+		return operation{method: "SpreadCustomerTerms", args: []any{g.either("Customer", old.ID), idList{"Conversation", slices.Clone(g.pool["Conversation"])}}}
 	}
-	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), Note: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	c := helpdesk.Customer{FirstName: g.text(), LastName: g.text(), Company: g.text(), Note: g.text(), ExternalID: oneOf(g, []string{"", fmt.Sprint("x", g.next())}), CompanyID: oneOf(g, []int64{0, oneOf(g, seen.Companies).ID}), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 	update := old.ID != 0 && g.IntN(2) == 0
 	if update { // keep some of the items
 		c.ID = old.ID
@@ -473,6 +492,7 @@ func (g *generator) writeConversation(seen content) operation {
 	default:
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), TeamID: oneOf(g, []int64{0, oneOf(g, seen.Teams).ID}), Status: g.status(), Priority: oneOf(g, helpdesk.Priorities()), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true), SpamAt: g.time(true),
+			SLATrack: g.text(), DueAt: g.time(true), SoonAt: g.time(true),
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {
@@ -509,7 +529,7 @@ func (g *generator) writeInteraction(seen content) operation {
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), To: []string{g.text(), "x"}[:g.IntN(3)], Cc: []string{g.text()}[:g.IntN(2)], Source: g.text(),
 			IsStarter: g.IntN(2) == 0, IsForward: g.IntN(4) == 0, AutoSubmitted: g.IntN(4) == 0, SeenAt: g.time(true), PostedAt: g.time(true), SendAt: g.time(true), SendStartedAt: g.time(true),
 			MessageID: oneOf(g, []string{"", "m1", "m2", "m3"}), References: []string{"r1", "r2"}[:g.IntN(3)], Threading: helpdesk.Threading{Rule: g.text()},
-			Ending:   helpdesk.Ending{Signature: g.text(), Quotes: []int64{1, 2}[:g.IntN(3)]},
+			Ending:   helpdesk.Ending{Signature: g.text(), Quotes: []int64{1, 2}[:g.IntN(3)], Files: []int64{3, 4}[:g.IntN(3)]},
 			Security: ledger.Security{Protocol: g.text(), Encrypted: g.IntN(2) == 0}, Authentication: ledger.Authentication{Server: g.text()},
 			At: g.time(true), ReceivedAt: g.time(true), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		if g.IntN(2) == 0 {
@@ -622,7 +642,7 @@ func (g *generator) outcome(j storage.ClaimedJob) operation {
 		j.Failed, j.Away = g.IntN(3), g.IntN(3)
 		return operation{method: "Retry", args: []any{j, g.now.Add(time.Duration(g.IntN(60)) * time.Second), g.text()}}
 	case 1:
-		return operation{method: "Bury", args: []any{j, g.text()}}
+		return operation{method: "Fail", args: []any{j, g.text()}}
 	case 2:
 		return operation{method: "Extend", args: []any{j, g.now.Add(time.Duration(g.IntN(60)) * time.Second)}}
 	default:

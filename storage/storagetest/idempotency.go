@@ -24,6 +24,7 @@ func idempotencyTests() []testCase {
 		{"NotedAtOnce", testNotedAtOnce},
 		{"Once", testOnce},
 		{"Sweep", testSweep},
+		{"Forget", testForgetNotes},
 	}
 }
 
@@ -85,18 +86,66 @@ func testNotes(t *testing.T, b Backend) {
 	same(t, "nothing is left of the first", second, got)
 }
 
+// Notes about a conversation go with it, and move with its content.
+func testForgetNotes(t *testing.T, b Backend) {
+	i := idempotency(t, b)
+	for name, tt := range map[string]struct {
+		do   func(ctx context.Context, tx helpdesk.Tx, w *world, id int64) error
+		gone bool
+	}{
+		"nothing": {func(context.Context, helpdesk.Tx, *world, int64) error { return nil }, false},
+		"forgotten": {func(ctx context.Context, tx helpdesk.Tx, _ *world, id int64) error {
+			return tx.ForgetNotes(ctx, []int64{id, nobody})
+		}, true},
+		"none": {func(ctx context.Context, tx helpdesk.Tx, _ *world, _ int64) error { return tx.ForgetNotes(ctx, nil) }, false},
+		"conversation deleted": {func(ctx context.Context, tx helpdesk.Tx, _ *world, id int64) error {
+			return tx.DeleteConversations(ctx, []int64{id})
+		}, true},
+		"account deleted": {func(ctx context.Context, tx helpdesk.Tx, _ *world, _ int64) error { return tx.DeleteAccount(ctx) }, true},
+		"merged": {func(ctx context.Context, tx helpdesk.Tx, w *world, id int64) error {
+			return tx.MergeConversation(ctx, helpdesk.Move{FromID: id, IntoID: w.conversation.ID, CreatedAt: base})
+		}, false},
+		"merged and forgotten": {func(ctx context.Context, tx helpdesk.Tx, w *world, id int64) error {
+			if err := tx.MergeConversation(ctx, helpdesk.Move{FromID: id, IntoID: w.conversation.ID, CreatedAt: base}); err != nil {
+				return err
+			}
+			return tx.ForgetNotes(ctx, []int64{w.conversation.ID})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, b)
+			c := w.conversation
+			c.ID, c.Number = 0, w.conversation.Number+100
+			w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Conversations().Insert(ctx, &c) })
+			about, other := note(t, "about", 100), note(t, "other", 100)
+			about.ConversationID, about.Answer, other.Answer = c.ID, []byte("draft"), []byte("x")
+			ok(t, i.Note(t.Context(), about, at(0)))
+			ok(t, i.Note(t.Context(), other, at(0)))
+			w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tt.do(ctx, tx, w, c.ID) })
+			_, err := i.Noted(t.Context(), about.Key, at(1))
+			if gone := fault.Is(err, fault.NotFound); gone != tt.gone {
+				t.Errorf("the note is gone: %t, want %t (%v)", gone, tt.gone, err)
+			}
+			got, err := i.Noted(t.Context(), other.Key, at(1))
+			ok(t, err)
+			same(t, "another note", other, got)
+		})
+	}
+}
+
 // insertTag is a sample effect.
 func (w *world) insertTag(ctx context.Context, name string) error {
 	return w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		tag := w.newTag(name)
 		tag.Name = name
-		return tx.Tags().Insert(ctx, &tag)
+		return helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag)
 	})
 }
 
 func (w *world) tagNames(t *testing.T, ctx context.Context) []string {
 	t.Helper()
-	tags, err := w.in().Tags().List(ctx, storage.NoFilter{}, all())
+	tags, err := helpdesk.Nouns().Tags.Reader(w.in()).List(ctx, storage.NoFilter{}, all())
 	ok(t, err)
 	var names []string
 	for _, tag := range tags {
@@ -215,7 +264,7 @@ func testUnitCommit(t *testing.T, b Backend) {
 	err := w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 		tag := w.newTag("a")
 		tag.Name = "a"
-		ok(t, tx.Tags().Insert(ctx, &tag))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag))
 		ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
 		return tx.Emit(ctx, storage.Event{Type: "test.a", Subject: 1, Data: []byte("{}"), Time: base})
 	})
@@ -266,7 +315,7 @@ func testUnitParts(t *testing.T, b Backend) {
 		t.Helper()
 		err := w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 			tag := w.newTag("lost")
-			ok(t, tx.Tags().Insert(ctx, &tag))
+			ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag))
 			ok(t, tx.Enqueue(ctx, storage.Job{Kind: w.kind(), Subject: 1, RunAt: base}))
 			ok(t, tx.Emit(ctx, storage.Event{Type: "test.lost", Subject: 1, Data: []byte("{}"), Time: base}))
 			return errOnPurpose
@@ -358,7 +407,7 @@ func testUnitLast(t *testing.T, b Backend) {
 			return w.Store.InTx(ctx, w.scope, func(ctx context.Context, tx helpdesk.Tx) error {
 				tag := w.newTag(name)
 				tag.Name = name
-				return errors.Join(tx.Tags().Insert(ctx, &tag), end)
+				return errors.Join(helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &tag), end)
 			})
 		}
 	}
@@ -415,12 +464,12 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 		}
 	}
 	rename(func(ctx context.Context) (string, error) {
-		tag, err := w.in().Tags().Get(ctx, w.tag.ID)
+		tag, err := helpdesk.Nouns().Tags.Reader(w.in()).Get(ctx, w.tag.ID)
 		return tag.Name, err
 	}, in(func(ctx context.Context, tx helpdesk.Tx, name string) error {
 		tag := w.tag
 		tag.Name = name
-		return tx.Tags().Update(ctx, &tag)
+		return helpdesk.Nouns().Tags.Rows(tx).Update(ctx, &tag)
 	}))
 	rename(func(ctx context.Context) (string, error) {
 		customer, err := w.in().Customer(ctx, w.customer.ID)
@@ -434,12 +483,12 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 		return tx.UpdateCustomer(ctx, &customer)
 	}))
 	rename(func(ctx context.Context) (string, error) {
-		role, err := w.in().Roles().Get(ctx, w.role.ID)
+		role, err := helpdesk.Nouns().Roles.Reader(w.in()).Get(ctx, w.role.ID)
 		return role.Name, err
 	}, in(func(ctx context.Context, tx helpdesk.Tx, name string) error {
 		role := w.role
 		role.Name = name
-		return tx.Roles().Update(ctx, &role)
+		return helpdesk.Nouns().Roles.Rows(tx).Update(ctx, &role)
 	}))
 }
 
@@ -447,7 +496,7 @@ func testUnitPrecondition(t *testing.T, b Backend) {
 func testUnitLocking(t *testing.T, b Backend) {
 	i, w := idempotency(t, b), newWorld(t, b)
 	ctx, unit := i.Begin(t.Context(), func(ctx context.Context) error {
-		_, err := w.in().Tags().Get(storage.Locking(ctx), w.tag.ID)
+		_, err := helpdesk.Nouns().Tags.Reader(w.in()).Get(storage.Locking(ctx), w.tag.ID)
 		return err
 	})
 	defer unit.Rollback()
@@ -458,7 +507,7 @@ func testUnitLocking(t *testing.T, b Backend) {
 		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 			tag := w.tag
 			tag.Name = "theirs"
-			err := tx.Tags().Update(ctx, &tag)
+			err := helpdesk.Nouns().Tags.Rows(tx).Update(ctx, &tag)
 			if !ended.Load() {
 				t.Error("a locked row was changed")
 			}
@@ -466,7 +515,7 @@ func testUnitLocking(t *testing.T, b Backend) {
 		})
 	})
 	time.Sleep(50 * time.Millisecond) // the other one is waiting by now, or comes later
-	got, err := w.in().Tags().Get(ctx, w.tag.ID)
+	got, err := helpdesk.Nouns().Tags.Reader(w.in()).Get(ctx, w.tag.ID)
 	ok(t, err)
 	same(t, "tag", w.tag, got)
 	ended.Store(true)

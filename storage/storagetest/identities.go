@@ -40,20 +40,24 @@ func testIdentities(t *testing.T, b Backend) {
 	}.test(t, b, w)
 }
 
-// testJoinRulesFor finds the rules of all accounts.
-func testJoinRulesFor(t *testing.T, b Backend) {
+// testFindJoinRules finds the rules of all accounts.
+func testFindJoinRules(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	alike := other.newJoinRule("x")
 	alike.Domain = w.joinRule.Domain
 	elsewhere := w.newJoinRule("held")
 	elsewhere.Issuer = "https://other.example"
-	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &alike) })
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.JoinRules().Insert(ctx, &elsewhere) })
+	other.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().JoinRules.Rows(tx).Insert(ctx, &alike)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().JoinRules.Rows(tx).Insert(ctx, &elsewhere)
+	})
 	find := func(issuer, domain string, want ...identity.JoinRule) {
 		t.Helper()
-		got, err := b.Store.JoinRulesFor(t.Context(), issuer, domain)
+		got, err := helpdesk.Nouns().JoinRules.Find(t.Context(), b.Store, identity.JoinRuleFilter{Issuer: issuer, Domain: domain})
 		ok(t, err)
-		same(t, "JoinRulesFor", append([]identity.JoinRule{}, want...), got)
+		same(t, "found in all accounts", append([]identity.JoinRule{}, want...), got)
 	}
 	find(w.joinRule.Issuer, w.joinRule.Domain, w.joinRule, alike)
 	find(elsewhere.Issuer, elsewhere.Domain, elsewhere)
@@ -67,7 +71,7 @@ func (g *generator) readJoinRule(seen content, seek storage.Seek) operation {
 	if g.IntN(2) == 0 {
 		return operation{method: "JoinRules.Get", args: []any{g.either("JoinRule", oneOf(g, seen.JoinRules).ID)}}
 	}
-	return operation{method: "JoinRules.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "JoinRule"), "JoinRule"}}}
+	return operation{method: "JoinRules.List", args: []any{identity.JoinRuleFilter{}, ordered{g.from(seek, "JoinRule"), "JoinRule"}}}
 }
 
 func (g *generator) writeJoinRule(seen content) operation {
@@ -104,5 +108,5 @@ func (g *generator) identityDirectory() operation {
 	case 1:
 		return operation{method: "IdentitiesOf", args: []any{one64("User", g.any("User"))}}
 	}
-	return operation{method: "JoinRulesFor", args: []any{"https://id.example", fmt.Sprint("d", g.IntN(6))}}
+	return operation{method: "JoinRules.Find", args: []any{identity.JoinRuleFilter{Issuer: "https://id.example", Domain: fmt.Sprint("d", g.IntN(6))}}}
 }

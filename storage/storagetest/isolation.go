@@ -24,6 +24,7 @@ func isolationTests() []testCase {
 		{"Writes", testWriteProbes},
 		{"OwnAccountOnly", testOwnAccountOnly},
 		{"References", testReferences},
+		{"FieldReferences", testFieldReferences},
 		{"Scopes", testScopes},
 	}
 }
@@ -60,14 +61,14 @@ type writeProbeOf[T any] struct {
 // OwnAccountOnly tests.
 func untouchable() []string {
 	return []string{"DeleteAccount", "TrimAccount", "TakeNumber", "InsertCustomer", "Enqueue", "Emit",
-		"LockAccount", "SaveNotifyChoices", "PruneNotifications",
+		"LockAccount", "Whole", "SaveNotifyChoices", "PruneNotifications",
 		"InsertAudit", "NewIDs", "SaveNewIDs", "ForgetNewIDs",
 		"WebhookCursorForUpdate", "StartWebhookCursor", "SaveWebhookCursor", "DeleteWebhookCursor"}
 }
 
 func testProbesComplete(t *testing.T, _ Backend) {
 	rows := probesOf(nouns(), map[string]readProbe{}, map[string]writeProbe{})
-	probesComplete(t, readProbes(), writeProbes(), append(rows, "Reader"), untouchable())
+	probesComplete(t, readProbes(), writeProbes(), append(rows, "Reader", "Records", "ReadRecords"), untouchable()) // the last two give the rows of plain nouns
 }
 
 // probesComplete checks that every method of R has a probe or returns the rows of a noun, and that every other method of T
@@ -109,8 +110,12 @@ func readProbes() map[string]readProbe {
 		"UsersByID": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.UsersByID(ctx, []int64{v.user.ID}))
 		}},
-		"BuriedJobs": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.BuriedJobs(ctx, helpdesk.BuriedJobFilter{Kind: v.buriedJob.Kind}, all()))
+		"Picture": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
+			content, err := r.Picture(ctx, v.user.ID)
+			return nonZero(string(content), v), err
+		}},
+		"FailedJobs": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.FailedJobs(ctx, helpdesk.FailedJobFilter{Kind: v.failedJob.Kind}, all()))
 		}},
 		"FetchStatus": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) { return answer(r.FetchStatus(ctx, v.mailbox.ID)) }},
 		"FetchCursor": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
@@ -126,6 +131,9 @@ func readProbes() map[string]readProbe {
 		}},
 		"CustomerByEmail": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.CustomerByEmail(ctx, v.customer.Emails[0].Key))
+		}},
+		"EmailsByKey": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.EmailsByKey(ctx, []string{v.customer.Emails[0].Key}))
 		}},
 		"CustomerStats": {ofAccount, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.CustomerStats(ctx, v.customer.ID))
@@ -147,6 +155,13 @@ func readProbes() map[string]readProbe {
 			last, err := r.LastArrived(ctx, v.conversation.ID)
 			return nonZero(last != 0, v), err
 		}},
+		"KnownTerms": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			known, err := r.KnownTerms(ctx, []string{"known", "unknown"})
+			return nonZero(len(known) > 0, v), err
+		}},
+		"PassagesByID": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			return answer(r.PassagesByID(ctx, []int64{v.conversation.ID}, 10))
+		}},
 		"Messages": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.Messages(ctx, v.mailbox.ID, []string{v.question.MessageID}))
 		}},
@@ -166,7 +181,6 @@ func readProbes() map[string]readProbe {
 	}
 	maps.Copy(probes, ledgerReads())
 	maps.Copy(probes, organisingReads())
-	maps.Copy(probes, pgpKeyReads())
 	maps.Copy(probes, suppressionReads())
 	maps.Copy(probes, portalReads())
 	maps.Copy(probes, auditReads())
@@ -207,8 +221,8 @@ func writeProbes() map[string]writeProbe {
 	type tx = helpdesk.Tx
 	probes := map[string]writeProbe{
 		"UpdateAccount":   {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { a := v.account; return tx.UpdateAccount(ctx, &a) }},
-		"ReviveJob":       {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.ReviveJob(ctx, v.buriedJob.ID, at(60)) }},
-		"DropJob":         {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DropJob(ctx, v.buriedJob.ID) }},
+		"ReviveJob":       {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.ReviveJob(ctx, v.failedJob.ID, at(60)) }},
+		"DropJob":         {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DropJob(ctx, v.failedJob.ID) }},
 		"SaveFetchStatus": {call: func(ctx context.Context, tx tx, v *world) error { return tx.SaveFetchStatus(ctx, v.newStatus()) }},
 		"SaveFetchCursor": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SaveFetchCursor(ctx, v.mailbox.ID, "INBOX", mailserver.Cursor{UID: 1})
@@ -221,6 +235,9 @@ func writeProbes() map[string]writeProbe {
 		"DeleteCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteCustomer(ctx, v.customer.ID) }},
 		"DeleteConversations": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.DeleteConversations(ctx, []int64{v.conversation.ID})
+		}},
+		"ForgetNotes": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.ForgetNotes(ctx, []int64{v.conversation.ID})
 		}},
 		"AddParticipants": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.AddParticipants(ctx, v.conversation.ID, []string{"thief@example.com"})
@@ -268,6 +285,14 @@ func organisingReads() map[string]readProbe {
 				ConversationIDs: []int64{v.conversation.ID}, UnreadBy: nobody, Tags: true, PresentAfter: base.AddDate(-1, 0, 0), Scheduled: true,
 			}))
 		}},
+		"FieldValues": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			values, err := r.FieldValues(ctx, helpdesk.FieldOfConversation, []int64{v.conversation.ID})
+			return nonZero(len(values), v), err
+		}},
+		"UsedFieldKeys": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
+			used, err := r.UsedFieldKeys(ctx, helpdesk.FieldOfConversation, v.field.ID, []string{v.values[0].Key})
+			return nonZero(len(used), v), err
+		}},
 		"MergedInto": {ofMailbox, true, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.MergedInto(ctx, v.merged))
 		}},
@@ -287,6 +312,9 @@ func organisingWrites() map[string]writeProbe {
 	return map[string]writeProbe{
 		"SetTags": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SetTags(ctx, []int64{v.conversation.ID}, nil)
+		}},
+		"SetFieldValues": {call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.SetFieldValues(ctx, helpdesk.FieldOfConversation, []int64{v.conversation.ID}, []int64{v.field.ID}, nil)
 		}},
 		"SavePresence": {call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.SavePresence(ctx, helpdesk.Presence{ConversationID: v.conversation.ID, UserID: v.user.ID, Doing: helpdesk.Reading, SeenAt: base}, base)
@@ -334,6 +362,7 @@ func testReadProbes(t *testing.T, b Backend) {
 		refused := waiting
 		refused.Position, refused.State = "refused", ledger.Quarantined
 		ok(t, tx.InsertInbound(ctx, []*ledger.Mail{&waiting, &refused}))
+		ok(t, tx.SetSearchTerms(ctx, victim.conversation.ID, []string{"known"}))
 		return tx.Emit(ctx, storage.Event{Type: "test." + victim.mark, MailboxID: victim.mailbox.ID, Time: base})
 	})
 	for name, probe := range readProbes() {
@@ -429,7 +458,7 @@ func testOwnAccountOnly(t *testing.T, b Backend) {
 			ok(t, err)
 		}
 		role := stranger.role
-		ok(t, tx.Roles().Insert(ctx, &role))
+		ok(t, helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &role))
 		mailbox := stranger.newMailbox("new")
 		mailbox.AccountID = victim.account.ID // ignored
 		ok(t, tx.Mailboxes().Insert(ctx, &mailbox))
@@ -549,6 +578,27 @@ func testReferences(t *testing.T, b Backend) {
 		},
 		"merging into a conversation": func(ctx context.Context, tx helpdesk.Tx) error {
 			return tx.MergeConversation(ctx, w.move(victim.conversation.ID))
+		},
+	} {
+		fails(t, name+" of another account", w.try(t, fn), fault.NotFound)
+	}
+}
+
+// No value of a field can refer to a field or a subject of another account.
+func testFieldReferences(t *testing.T, b Backend) {
+	victim, w := newWorld(t, b), newWorld(t, b)
+	for name, fn := range map[string]txFunc{
+		"a value of a field": func(ctx context.Context, tx helpdesk.Tx) error {
+			value := helpdesk.FieldValue{SubjectID: w.conversation.ID, FieldID: victim.field.ID}
+			return tx.SetFieldValues(ctx, helpdesk.FieldOfConversation, []int64{w.conversation.ID}, []int64{victim.field.ID}, []helpdesk.FieldValue{value})
+		},
+		"a value of a company": func(ctx context.Context, tx helpdesk.Tx) error {
+			value := helpdesk.FieldValue{SubjectID: victim.company.ID, FieldID: w.fact.ID}
+			return tx.SetFieldValues(ctx, helpdesk.FieldOfCompany, []int64{victim.company.ID}, []int64{w.fact.ID}, []helpdesk.FieldValue{value})
+		},
+		"a value of a customer": func(ctx context.Context, tx helpdesk.Tx) error {
+			value := helpdesk.FieldValue{SubjectID: victim.customer.ID, FieldID: w.trait.ID}
+			return tx.SetFieldValues(ctx, helpdesk.FieldOfCustomer, []int64{victim.customer.ID}, []int64{w.trait.ID}, []helpdesk.FieldValue{value})
 		},
 	} {
 		fails(t, name+" of another account", w.try(t, fn), fault.NotFound)

@@ -23,8 +23,8 @@ func jobTests() []testCase {
 		{"Fence", testFence},
 		{"Retry", testRetry},
 		{"Outcomes", testOutcomes},
-		{"Bury", testBury},
-		{"BuriedJobs", testBuriedJobs},
+		{"Fail", testFail},
+		{"FailedJobs", testFailedJobs},
 		{"ClaimLimits", testClaimLimits},
 		{"ReviveJob", testReviveJob},
 		{"UniqueKey", testUniqueKey},
@@ -32,6 +32,7 @@ func jobTests() []testCase {
 		{"ConcurrentClaims", testConcurrentClaims},
 		{"Payload", testPayload},
 		{"Trace", testTrace},
+		{"Listens", testJobListens},
 		{"Wake", testWake},
 	}
 }
@@ -133,7 +134,7 @@ func testFence(t *testing.T, b Backend) {
 	current := w.claim(t, 1, at(3), at(10))[0]
 	ok(t, b.Jobs.Finish(t.Context(), old))
 	ok(t, b.Jobs.Retry(t.Context(), old, at(3), "late"))
-	ok(t, b.Jobs.Bury(t.Context(), old, "late"))
+	ok(t, b.Jobs.Fail(t.Context(), old, "late"))
 	fails(t, "extending another's lease", b.Jobs.Extend(t.Context(), old, at(99)), fault.Conflict)
 	same(t, "claimed by nobody else", 0, len(w.claim(t, 10, at(9), at(20))))
 	same(t, "buried", 0, len(w.buried(t)))
@@ -187,13 +188,13 @@ func testOutcomes(t *testing.T, b Backend) {
 	is(outcome{Attempt: 5, Failed: 4, Away: 5, Lost: 1}, claim(10))
 }
 
-// buried lists the buried jobs of this world, newest first.
-func (w *world) buried(t *testing.T) []storage.BuriedJob {
+// buried lists the failed jobs of this world, newest first.
+func (w *world) buried(t *testing.T) []storage.FailedJob {
 	t.Helper()
-	var mine []storage.BuriedJob
+	var mine []storage.FailedJob
 	seek := storage.Seek{Desc: true, Limit: 2}
 	for {
-		page, err := w.Jobs.Buried(t.Context(), seek)
+		page, err := w.Jobs.FailedJobs(t.Context(), seek)
 		ok(t, err)
 		if len(page) == 0 {
 			return mine
@@ -207,56 +208,56 @@ func (w *world) buried(t *testing.T) []storage.BuriedJob {
 	}
 }
 
-func testBury(t *testing.T, b Backend) {
+func testFail(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	unique := w.job(3, 2)
 	unique.UniqueKey = "bury " + w.mark
 	w.enqueue(t, w.job(1, 0), w.job(2, 1), unique)
 	for _, j := range w.claim(t, 10, at(5), at(6)) {
-		ok(t, b.Jobs.Bury(t.Context(), j, fmt.Sprint("reason ", j.Subject)))
+		ok(t, b.Jobs.Fail(t.Context(), j, fmt.Sprint("reason ", j.Subject)))
 	}
 	same(t, "claimed", 0, len(w.claim(t, 10, at(1000), at(2000))))
 	got := w.buried(t)
 	for i := range got {
 		got[i].ID = 0
 	}
-	same(t, "buried", []storage.BuriedJob{
+	same(t, "buried", []storage.FailedJob{
 		{Job: unique, Attempt: 1, Reason: "reason 3"}, {Job: w.job(2, 1), Attempt: 1, Reason: "reason 2"}, {Job: w.job(1, 0), Attempt: 1, Reason: "reason 1"}}, got)
-	w.enqueue(t, unique) // a buried job does not occupy its key
+	w.enqueue(t, unique) // a failed job does not occupy its key
 	same(t, "the same key again", []int64{3}, subjects(w.claim(t, 10, at(5), at(6))))
 }
 
 // bury gives up a job of the account.
-func (w *world) bury(t *testing.T, j storage.Job) storage.BuriedJob {
+func (w *world) bury(t *testing.T, j storage.Job) storage.FailedJob {
 	t.Helper()
 	j.AccountID = w.account.ID
 	w.enqueue(t, j)
 	claimed, err := w.Jobs.Claim(t.Context(), map[string]int{j.Kind: 10}, at(5), at(6))
 	ok(t, err)
 	same(t, "claimed", 1, len(claimed))
-	ok(t, w.Jobs.Bury(t.Context(), claimed[0], "reason "+w.mark))
-	return storage.BuriedJob{ID: claimed[0].ID, Job: j, Attempt: claimed[0].Attempt, Reason: "reason " + w.mark}
+	ok(t, w.Jobs.Fail(t.Context(), claimed[0], "reason "+w.mark))
+	return storage.FailedJob{ID: claimed[0].ID, Job: j, Attempt: claimed[0].Attempt, Reason: "reason " + w.mark}
 }
 
-func testBuriedJobs(t *testing.T, b Backend) {
+func testFailedJobs(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	one := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 1, RunAt: base})
 	two := w.bury(t, storage.Job{Kind: "two-" + w.mark, Subject: 2, RunAt: base})
 	three := w.bury(t, storage.Job{Kind: "one-" + w.mark, Subject: 3, RunAt: base})
-	w.enqueue(t, storage.Job{Kind: "one-" + w.mark, AccountID: w.account.ID, Subject: 4, RunAt: base}) // not buried
-	read := func(f helpdesk.BuriedJobFilter, seek storage.Seek) []storage.BuriedJob {
+	w.enqueue(t, storage.Job{Kind: "one-" + w.mark, AccountID: w.account.ID, Subject: 4, RunAt: base}) // not failed
+	read := func(f helpdesk.FailedJobFilter, seek storage.Seek) []storage.FailedJob {
 		t.Helper()
-		got, err := w.in().BuriedJobs(t.Context(), f, seek)
+		got, err := w.in().FailedJobs(t.Context(), f, seek)
 		ok(t, err)
 		return got
 	}
-	same(t, "newest first", []storage.BuriedJob{three, two, one}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 9}))
-	same(t, "first page", []storage.BuriedJob{three}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 1}))
-	same(t, "second page", []storage.BuriedJob{two}, read(helpdesk.BuriedJobFilter{}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: three.ID}}))
-	same(t, "of a kind", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{Kind: one.Kind}, all()))
-	same(t, "of none", 0, len(read(helpdesk.BuriedJobFilter{Kind: "none"}, all())))
+	same(t, "newest first", []storage.FailedJob{three, two, one}, read(helpdesk.FailedJobFilter{}, storage.Seek{Desc: true, Limit: 9}))
+	same(t, "first page", []storage.FailedJob{three}, read(helpdesk.FailedJobFilter{}, storage.Seek{Desc: true, Limit: 1}))
+	same(t, "second page", []storage.FailedJob{two}, read(helpdesk.FailedJobFilter{}, storage.Seek{Desc: true, Limit: 1, From: &storage.Position{ID: three.ID}}))
+	same(t, "of a kind", []storage.FailedJob{one, three}, read(helpdesk.FailedJobFilter{Kind: one.Kind}, all()))
+	same(t, "of none", 0, len(read(helpdesk.FailedJobFilter{Kind: "none"}, all())))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DropJob(ctx, two.ID) })
-	same(t, "without the dropped one", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{}, all()))
+	same(t, "without the dropped one", []storage.FailedJob{one, three}, read(helpdesk.FailedJobFilter{}, all()))
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		ok(t, tx.DropJob(ctx, one.ID))
 		return errOnPurpose
@@ -264,7 +265,7 @@ func testBuriedJobs(t *testing.T, b Backend) {
 	if !errors.Is(err, errOnPurpose) {
 		t.Error(err)
 	}
-	same(t, "after a rollback", []storage.BuriedJob{one, three}, read(helpdesk.BuriedJobFilter{}, all()))
+	same(t, "after a rollback", []storage.FailedJob{one, three}, read(helpdesk.FailedJobFilter{}, all()))
 	for what, do := range map[string]func(ctx context.Context, tx helpdesk.Tx) error{
 		"dropped": func(ctx context.Context, tx helpdesk.Tx) error { return tx.DropJob(ctx, two.ID) },
 		"gone":    func(ctx context.Context, tx helpdesk.Tx) error { return tx.ReviveJob(ctx, two.ID, base) },
@@ -302,10 +303,10 @@ func testReviveJob(t *testing.T, b Backend) {
 	same(t, "revived", []storage.ClaimedJob{{ID: buried.ID, Job: want, Attempt: buried.Attempt + 1}}, got)
 	w.enqueue(t, j) // its key is taken again
 	same(t, "while it runs", 0, len(claim(10)))
-	ok(t, b.Jobs.Bury(t.Context(), got[0], "again"))
-	list, err := w.in().BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, all())
+	ok(t, b.Jobs.Fail(t.Context(), got[0], "again"))
+	list, err := w.in().FailedJobs(t.Context(), helpdesk.FailedJobFilter{}, all())
 	ok(t, err)
-	same(t, "given up again", []storage.BuriedJob{{ID: buried.ID, Job: want, Attempt: buried.Attempt + 1, Reason: "again"}}, list)
+	same(t, "given up again", []storage.FailedJob{{ID: buried.ID, Job: want, Attempt: buried.Attempt + 1, Reason: "again"}}, list)
 }
 
 func testUniqueKey(t *testing.T, b Backend) {
@@ -442,14 +443,50 @@ func testTrace(t *testing.T, b Backend) {
 	}
 	got = w.claim(t, 10, at(20), at(30))
 	same(t, "retried", want, traces(got))
-	ok(t, b.Jobs.Bury(t.Context(), got[0], "why"))
-	buried, err := b.Store.Within(w.scope).BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, storage.Seek{Limit: 5})
+	ok(t, b.Jobs.Fail(t.Context(), got[0], "why"))
+	buried, err := b.Store.Within(w.scope).FailedJobs(t.Context(), helpdesk.FailedJobFilter{}, storage.Seek{Limit: 5})
 	ok(t, err)
 	same(t, "buried", []string{within}, []string{buried[0].Trace})
 	long := w.job(5, 0)
 	long.Trace = strings.Repeat("x", storage.MaxTraceparent+1)
 	err = b.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, long) })
 	fails(t, "a long trace", err, fault.Invalid)
+}
+
+// A job for those who listen to some events is kept if the account does when the transaction commits, with events or without.
+func testJobListens(t *testing.T, b Backend) {
+	w := newAccount(t, b)
+	listen := func(types ...string) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			a, err := tx.Reader().Account(ctx)
+			ok(t, err)
+			a.Listens = types
+			return tx.UpdateAccount(ctx, &a)
+		})
+	}
+	listening := func(subject int64, types ...string) storage.Job {
+		j := w.job(subject, 0)
+		j.Listens = types
+		return j
+	}
+	emit := func(subject int64) {
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			ok(t, tx.Enqueue(ctx, listening(subject, "b", "c"), listening(subject+1, "x"), w.job(subject+2, 0)))
+			return tx.Emit(ctx, storage.Event{Type: "tag.created", Subject: 1, Time: at(1)})
+		})
+	}
+	listen()
+	emit(10)
+	listen("a", "c")
+	emit(20)
+	w.enqueue(t, listening(30, "a"), listening(31, "b"))
+	got := subjects(w.claim(t, 100, at(1), at(2)))
+	slices.Sort(got)
+	same(t, "enqueued", []int64{12, 20, 22, 30}, got)
+	keyed := listening(40, "a")
+	keyed.UniqueKey = "key"
+	err := b.Store.InTx(t.Context(), w.scope, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Enqueue(ctx, keyed) })
+	fails(t, "with a key", err, fault.Invalid)
 }
 
 // make64k fills a JSON string, so that the payload has 64 KiB.

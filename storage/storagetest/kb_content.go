@@ -170,7 +170,7 @@ func testContentPages(t *testing.T, b Backend) {
 			return r.Collections().List(t.Context(), storage.NoFilter{}, s)
 		})
 	for _, f := range []kb.CategoryFilter{{}, {CollectionID: collections[0].ID}} {
-		want := keep(categories, func(c kb.Category) bool { return f.CollectionID == 0 || c.CollectionID == f.CollectionID })
+		want := matching(categories, func(c kb.Category) bool { return f.CollectionID == 0 || c.CollectionID == f.CollectionID })
 		checkPages(t, want, func(c kb.Category) storage.Position { return storage.Position{Key: int64(c.SortOrder), ID: c.ID} },
 			func(s storage.Seek) ([]kb.Category, error) { return r.Categories().List(t.Context(), f, s) })
 	}
@@ -182,12 +182,12 @@ func testContentPages(t *testing.T, b Backend) {
 		{IDs: []int64{articles[1].Article.ID, articles[5].Article.ID, nobody}}, {IDs: []int64{}}, {Loose: true},
 		{Loose: true, CollectionID: collections[1].ID}, {Outdated: true}, {Drafts: true}, {Outdated: true, Drafts: true, CollectionID: collections[1].ID},
 	} {
-		want := keep(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
+		want := matching(articles, func(a kb.ArticleRevision) bool { return matches(f, a.Article) })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.LiveArticles(t.Context(), f, s) })
 		plain, err := r.Articles().List(t.Context(), f, all())
 		ok(t, err)
 		same(t, "articles", ids(want, articleID), ids(plain, func(a kb.Article) int64 { return a.ID }))
-		want = keep(want, func(a kb.ArticleRevision) bool { return a.Article.Published })
+		want = matching(want, func(a kb.ArticleRevision) bool { return a.Article.Published })
 		checkPages(t, want, position, func(s storage.Seek) ([]kb.ArticleRevision, error) { return r.PublishedArticles(t.Context(), f, s) })
 		testBeside(t, r, f, articles, want)
 	}
@@ -233,7 +233,7 @@ func matches(f kb.ArticleFilter, a kb.Article) bool {
 		(!f.Outdated || a.Outdated > 0) && (!f.Drafts || a.Draft > 0)
 }
 
-func keep[T any](list []T, match func(T) bool) []T {
+func matching[T any](list []T, match func(T) bool) []T {
 	var out []T
 	for _, v := range list {
 		if match(v) {

@@ -25,7 +25,7 @@ func testMemberMailFilter(t *testing.T, b Backend) {
 	}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		for n := range all {
-			ok(t, tx.MemberMails().Insert(ctx, &all[n]))
+			ok(t, helpdesk.Nouns().MemberMails.Rows(tx).Insert(ctx, &all[n]))
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func testMemberMailFilter(t *testing.T, b Backend) {
 		for _, n := range test.want {
 			want = append(want, all[n])
 		}
-		got, err := w.in().MemberMails().List(t.Context(), test.filter, storage.Seek{Limit: 100})
+		got, err := helpdesk.Nouns().MemberMails.Reader(w.in()).List(t.Context(), test.filter, storage.Seek{Limit: 100})
 		ok(t, err)
 		same(t, name, want, got)
 	}

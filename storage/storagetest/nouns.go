@@ -83,11 +83,19 @@ func of[T, F any](method string, n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tes
 	return n
 }
 
+// declaredOf is of for a plain noun.
+func declaredOf[T, F any](name string, declared storage.Declared[T, F], n noun[helpdesk.Reader, helpdesk.Tx, T, F]) tester[helpdesk.Reader, helpdesk.Tx] {
+	n.Noun = declared.Noun
+	n.read = func(r helpdesk.Reader) storage.RowReader[T, F] { return declared.Reader(r) }
+	n.write = func(tx helpdesk.Tx) storage.Rows[T, F] { return declared.Rows(tx) }
+	return of(name, n)
+}
+
 func everything(*world) storage.NoFilter { return storage.NoFilter{} }
 
 // nouns returns the nouns of the help desk.
 func nouns() []tester[helpdesk.Reader, helpdesk.Tx] {
-	return slices.Concat(saidNouns(), keptNouns(), ownNouns())
+	return slices.Concat(saidNouns(), keptNouns(), automaticNouns(), namedNouns(), ownNouns())
 }
 
 // keptNouns returns the nouns of an account other than conversations.
@@ -98,18 +106,18 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	)
 	declared := helpdesk.Nouns()
 	return []tester[reader, tx]{
-		of("Domains", noun[reader, tx, sending.Domain, storage.NoFilter]{
-			Noun: declared.Domains, read: reader.Domains, write: tx.Domains, list: everything,
+		declaredOf("Domains", declared.Domains, noun[reader, tx, sending.Domain, storage.NoFilter]{
+			list:  everything,
 			held:  func(w *world) sending.Domain { return w.domain },
 			fresh: func(w *world, n int) sending.Domain { return w.newDomain(fmt.Sprint("fresh", n)) },
 		}),
-		of("Invitations", noun[reader, tx, identity.Invitation, storage.NoFilter]{
-			Noun: declared.Invitations, read: reader.Invitations, write: tx.Invitations, list: everything,
+		declaredOf("Invitations", declared.Invitations, noun[reader, tx, identity.Invitation, identity.InvitationFilter]{
+			list:  func(*world) identity.InvitationFilter { return identity.InvitationFilter{} },
 			held:  func(w *world) identity.Invitation { return w.invitation },
 			fresh: func(w *world, n int) identity.Invitation { return w.newInvitation(fmt.Sprint("fresh", n)) },
 		}),
-		of("JoinRules", noun[reader, tx, identity.JoinRule, storage.NoFilter]{
-			Noun: declared.JoinRules, read: reader.JoinRules, write: tx.JoinRules, list: everything,
+		declaredOf("JoinRules", declared.JoinRules, noun[reader, tx, identity.JoinRule, identity.JoinRuleFilter]{
+			list:  func(*world) identity.JoinRuleFilter { return identity.JoinRuleFilter{} },
 			held:  func(w *world) identity.JoinRule { return w.joinRule },
 			fresh: func(w *world, n int) identity.JoinRule { return w.newJoinRule(fmt.Sprint("fresh", n)) },
 		}),
@@ -124,53 +132,150 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			fresh:   func(w *world, n int) identity.Membership { return w.newMember(n) },
 			prepare: func(t *testing.T, w *world) { w.hire(t) },
 		}),
-		of("PGPKeys", noun[reader, tx, helpdesk.PGPKey, helpdesk.PGPKeyFilter]{
-			Noun: declared.PGPKeys, read: reader.PGPKeys, write: tx.PGPKeys, refers: true,
-			held:  func(w *world) helpdesk.PGPKey { return w.pgpKey },
-			fresh: func(w *world, n int) helpdesk.PGPKey { return w.newPGPKey(fmt.Sprint("fresh", n)) },
+		declaredOf("PGPKeys", declared.PGPKeys, noun[reader, tx, helpdesk.PGPKey, helpdesk.PGPKeyFilter]{
+			refers: true,
+			held:   func(w *world) helpdesk.PGPKey { return w.pgpKey },
+			fresh:  func(w *world, n int) helpdesk.PGPKey { return w.newPGPKey(fmt.Sprint("fresh", n)) },
 			list: func(w *world) helpdesk.PGPKeyFilter {
 				return helpdesk.PGPKeyFilter{CustomerEmailIDs: ids(w.customer.Emails, emailID)}
 			},
 		}),
-		of("PortalKeys", noun[reader, tx, helpdesk.PortalKey, storage.NoFilter]{
-			Noun: declared.PortalKeys, read: reader.PortalKeys, write: tx.PortalKeys, list: everything,
+		declaredOf("PortalKeys", declared.PortalKeys, noun[reader, tx, helpdesk.PortalKey, storage.NoFilter]{
+			list:  everything,
 			held:  func(w *world) helpdesk.PortalKey { return w.portalKey },
 			fresh: func(w *world, n int) helpdesk.PortalKey { return w.newPortalKey() },
 		}),
-		of("Roles", noun[reader, tx, identity.Role, storage.NoFilter]{
-			Noun: declared.Roles, read: reader.Roles, write: tx.Roles, list: everything, lacks: []string{"Key"},
+		declaredOf("Roles", declared.Roles, noun[reader, tx, identity.Role, storage.NoFilter]{
+			list: everything, lacks: []string{"Key"},
 			held:  func(w *world) identity.Role { return w.role },
 			fresh: func(w *world, n int) identity.Role { return w.newRole(fmt.Sprint("fresh", n)) },
 		}),
-		of("Erasures", noun[reader, tx, helpdesk.Erasure, helpdesk.ErasureFilter]{
-			Noun: declared.Erasures, read: reader.Erasures, write: tx.Erasures,
+		declaredOf("Erasures", declared.Erasures, noun[reader, tx, helpdesk.Erasure, helpdesk.ErasureFilter]{
+
 			held:  func(w *world) helpdesk.Erasure { return w.erasure },
 			fresh: func(w *world, n int) helpdesk.Erasure { return w.newErasure(fmt.Sprint("fresh", n)) },
 			list:  func(*world) helpdesk.ErasureFilter { return helpdesk.ErasureFilter{} },
 		}),
-		of("BlockedSenders", noun[reader, tx, helpdesk.BlockedSender, helpdesk.BlockedSenderFilter]{
-			Noun: declared.BlockedSenders, read: reader.BlockedSenders, write: tx.BlockedSenders,
+		declaredOf("BlockedSenders", declared.BlockedSenders, noun[reader, tx, helpdesk.BlockedSender, helpdesk.BlockedSenderFilter]{
+
 			held:  func(w *world) helpdesk.BlockedSender { return w.blocked },
 			fresh: func(w *world, n int) helpdesk.BlockedSender { return w.newBlockedSender(fmt.Sprint("fresh", n)) },
 			list:  func(*world) helpdesk.BlockedSenderFilter { return helpdesk.BlockedSenderFilter{} },
 		}),
-		of("Suppressions", noun[reader, tx, sending.Suppression, storage.NoFilter]{
-			Noun: declared.Suppressions, read: reader.Suppressions, write: tx.Suppressions, list: everything,
+		declaredOf("Suppressions", declared.Suppressions, noun[reader, tx, sending.Suppression, sending.SuppressionFilter]{
+			list:  func(*world) sending.SuppressionFilter { return sending.SuppressionFilter{} },
 			held:  func(w *world) sending.Suppression { return w.suppression },
 			fresh: func(w *world, n int) sending.Suppression { return w.newSuppression(fmt.Sprint("fresh", n)) },
 		}),
-		of("Teams", noun[reader, tx, helpdesk.Team, storage.NoFilter]{
-			Noun: declared.Teams, read: reader.Teams, write: tx.Teams, list: everything,
+	}
+}
+
+// automaticNouns returns the nouns of what acts by itself.
+func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
+		declaredOf("Calendars", declared.Calendars, noun[reader, tx, helpdesk.Calendar, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.Calendar { return w.calendar },
+			fresh: func(w *world, n int) helpdesk.Calendar { return w.newCalendar(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("AutoReplies", declared.AutoReplies, noun[reader, tx, helpdesk.AutoReply, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.AutoReply { return w.autoReply },
+			fresh: func(w *world, n int) helpdesk.AutoReply { return w.newAutoReply(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("AutoResponses", declared.AutoResponses, noun[reader, tx, helpdesk.AutoResponse, helpdesk.AutoResponseFilter]{
+			refers: true,
+			held:   func(w *world) helpdesk.AutoResponse { return w.autoResponse },
+			fresh:  func(w *world, n int) helpdesk.AutoResponse { return w.newAutoResponse(fmt.Sprint("fresh", n)) },
+			list: func(w *world) helpdesk.AutoResponseFilter {
+				return helpdesk.AutoResponseFilter{AutoReplyID: w.autoReply.ID}
+			},
+		}),
+		declaredOf("Rules", declared.Rules, noun[reader, tx, helpdesk.Rule, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.Rule { return w.rule },
+			fresh: func(w *world, n int) helpdesk.Rule { return w.newRule(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("RuleSets", declared.RuleSets, noun[reader, tx, helpdesk.RuleSet, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.RuleSet { return w.ruleSet },
+			fresh: func(w *world, n int) helpdesk.RuleSet { return w.newRuleSet(int64(n) + 100) },
+		}),
+		declaredOf("SLAs", declared.SLAs, noun[reader, tx, helpdesk.SLA, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.SLA { return w.sla },
+			fresh: func(w *world, n int) helpdesk.SLA { return w.newSLA(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("RuleRuns", declared.RuleRuns, noun[reader, tx, helpdesk.RuleRun, helpdesk.RuleRunFilter]{
+			refers: true,
+			list:   func(w *world) helpdesk.RuleRunFilter { return helpdesk.RuleRunFilter{RuleID: w.rule.ID} },
+			held:   func(w *world) helpdesk.RuleRun { return w.ruleRun },
+			fresh:  func(w *world, n int) helpdesk.RuleRun { return w.newRuleRun(int64(n) + 100) },
+		}),
+		declaredOf("RuleReplays", declared.RuleReplays, noun[reader, tx, helpdesk.RuleReplay, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.RuleReplay { return w.replay },
+			fresh: func(w *world, n int) helpdesk.RuleReplay { return w.newReplay(n + 100) },
+		}),
+		declaredOf("ReplayedConversations", declared.ReplayedConversations, noun[reader, tx, helpdesk.ReplayedConversation, helpdesk.ReplayedFilter]{
+			refers: true,
+			list:   func(w *world) helpdesk.ReplayedFilter { return helpdesk.ReplayedFilter{ReplayID: w.replay.ID} },
+			held:   func(w *world) helpdesk.ReplayedConversation { return w.replayed },
+			fresh:  func(w *world, n int) helpdesk.ReplayedConversation { return w.newReplayed(int64(n) + 1000) },
+		}),
+		declaredOf("RulePasses", declared.RulePasses, noun[reader, tx, helpdesk.RulePass, helpdesk.RulePassFilter]{
+			list: func(w *world) helpdesk.RulePassFilter {
+				return helpdesk.RulePassFilter{ConversationID: w.conversation.ID}
+			},
+			held:  func(w *world) helpdesk.RulePass { return w.rulePass },
+			fresh: func(w *world, n int) helpdesk.RulePass { return w.newRulePass(int64(n)*10 + 100) },
+		}),
+	}
+}
+
+// namedNouns returns the nouns by which an account arranges its work.
+func namedNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
+		declaredOf("Teams", declared.Teams, noun[reader, tx, helpdesk.Team, storage.NoFilter]{
+			list:  everything,
 			held:  func(w *world) helpdesk.Team { return w.team },
 			fresh: func(w *world, n int) helpdesk.Team { return w.newTeam(fmt.Sprint("fresh", n)) },
 		}),
-		of("Tags", noun[reader, tx, helpdesk.Tag, storage.NoFilter]{
-			Noun: declared.Tags, read: reader.Tags, write: tx.Tags, list: everything,
+		declaredOf("Companies", declared.Companies, noun[reader, tx, helpdesk.Company, helpdesk.CompanyFilter]{
+			list:  func(*world) helpdesk.CompanyFilter { return helpdesk.CompanyFilter{} },
+			held:  func(w *world) helpdesk.Company { return w.company },
+			fresh: func(w *world, n int) helpdesk.Company { return w.newCompany(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("CompanyKeys", declared.CompanyKeys, noun[reader, tx, helpdesk.CompanyKey, helpdesk.CompanyKeyFilter]{
+			refers: true,
+			list:   func(*world) helpdesk.CompanyKeyFilter { return helpdesk.CompanyKeyFilter{} },
+			held:   func(w *world) helpdesk.CompanyKey { return w.companyKey },
+			fresh:  func(w *world, n int) helpdesk.CompanyKey { return w.newCompanyKey(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("Tags", declared.Tags, noun[reader, tx, helpdesk.Tag, storage.NoFilter]{
+			list:  everything,
 			held:  func(w *world) helpdesk.Tag { return w.tag },
 			fresh: func(w *world, n int) helpdesk.Tag { return w.newTag(fmt.Sprint("fresh", n)) },
 		}),
-		of("Views", noun[reader, tx, helpdesk.View, storage.NoFilter]{
-			Noun: declared.Views, read: reader.Views, write: tx.Views, list: everything,
+		declaredOf("Fields", declared.Fields, noun[reader, tx, helpdesk.Field, helpdesk.FieldFilter]{
+			list: func(*world) helpdesk.FieldFilter {
+				return helpdesk.FieldFilter{AppliesTo: []helpdesk.FieldKind{helpdesk.FieldOfConversation}}
+			},
+			held:  func(w *world) helpdesk.Field { return w.field },
+			fresh: func(w *world, n int) helpdesk.Field { return w.newField(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("Views", declared.Views, noun[reader, tx, helpdesk.View, helpdesk.ViewReader]{
+			list:  func(*world) helpdesk.ViewReader { return helpdesk.ViewReader{} },
 			held:  func(w *world) helpdesk.View { return w.view },
 			fresh: func(w *world, n int) helpdesk.View { return w.newView() },
 		}),
@@ -182,8 +287,8 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 				return subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID}
 			},
 		}),
-		of("Webhooks", noun[reader, tx, subscription.Webhook, storage.NoFilter]{
-			Noun: declared.Webhooks, read: reader.Webhooks, write: tx.Webhooks, list: everything,
+		declaredOf("Webhooks", declared.Webhooks, noun[reader, tx, subscription.Webhook, storage.NoFilter]{
+			list:  everything,
 			held:  func(w *world) subscription.Webhook { return w.webhook },
 			fresh: func(w *world, n int) subscription.Webhook { return w.newWebhook() },
 		}),
@@ -198,25 +303,25 @@ func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	)
 	declared := helpdesk.Nouns()
 	return []tester[reader, tx]{
-		of("MemberMails", noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
-			Noun: declared.MemberMails, read: reader.MemberMails, write: tx.MemberMails,
+		declaredOf("MemberMails", declared.MemberMails, noun[reader, tx, helpdesk.MemberMail, helpdesk.MemberMailFilter]{
+
 			held:  func(w *world) helpdesk.MemberMail { return w.memberMail },
 			fresh: func(w *world, n int) helpdesk.MemberMail { return w.newMemberMail(fmt.Sprint("fresh", n)) },
 			list: func(w *world) helpdesk.MemberMailFilter {
 				return helpdesk.MemberMailFilter{UserID: w.user.ID}
 			},
 		}),
-		of("SavedReplies", noun[reader, tx, helpdesk.SavedReply, helpdesk.SavedReplyFilter]{
-			Noun: declared.SavedReplies, read: reader.SavedReplies, write: tx.SavedReplies,
+		declaredOf("SavedReplies", declared.SavedReplies, noun[reader, tx, helpdesk.SavedReply, helpdesk.SavedReplyFilter]{
+
 			held:  func(w *world) helpdesk.SavedReply { return w.savedReply },
 			fresh: func(w *world, n int) helpdesk.SavedReply { return w.newSavedReply(fmt.Sprint("fresh", n)) },
 			list: func(w *world) helpdesk.SavedReplyFilter {
 				return helpdesk.SavedReplyFilter{UserIDs: []int64{w.user.ID}}
 			},
 		}),
-		of("ReplyFiles", noun[reader, tx, helpdesk.ReplyFile, helpdesk.ReplyFileFilter]{
-			Noun: declared.ReplyFiles, read: reader.ReplyFiles, write: tx.ReplyFiles, refers: true,
-			held: func(w *world) helpdesk.ReplyFile { return w.replyFile },
+		declaredOf("ReplyFiles", declared.ReplyFiles, noun[reader, tx, helpdesk.ReplyFile, helpdesk.ReplyFileFilter]{
+			refers: true,
+			held:   func(w *world) helpdesk.ReplyFile { return w.replyFile },
 			fresh: func(w *world, n int) helpdesk.ReplyFile {
 				return w.newReplyFile(w.savedReply.ID, fmt.Sprint("fresh", n))
 			},
@@ -224,16 +329,16 @@ func ownNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 				return helpdesk.ReplyFileFilter{ReplyIDs: []int64{w.savedReply.ID}}
 			},
 		}),
-		of("PushDevices", noun[reader, tx, helpdesk.PushDevice, helpdesk.PushDeviceFilter]{
-			Noun: declared.PushDevices, read: reader.PushDevices, write: tx.PushDevices,
+		declaredOf("PushDevices", declared.PushDevices, noun[reader, tx, helpdesk.PushDevice, helpdesk.PushDeviceFilter]{
+
 			held:  func(w *world) helpdesk.PushDevice { return w.pushDevice },
 			fresh: func(w *world, n int) helpdesk.PushDevice { return w.newPushDevice(fmt.Sprint("fresh", n)) },
 			list: func(w *world) helpdesk.PushDeviceFilter {
 				return helpdesk.PushDeviceFilter{UserIDs: []int64{w.user.ID}}
 			},
 		}),
-		of("Signatures", noun[reader, tx, helpdesk.Signature, helpdesk.SignatureFilter]{
-			Noun: declared.Signatures, read: reader.Signatures, write: tx.Signatures,
+		declaredOf("Signatures", declared.Signatures, noun[reader, tx, helpdesk.Signature, helpdesk.SignatureFilter]{
+
 			held:  func(w *world) helpdesk.Signature { return w.signature },
 			fresh: func(w *world, n int) helpdesk.Signature { return w.newSignature(n + 1) },
 			list:  func(w *world) helpdesk.SignatureFilter { return w.signers() },

@@ -22,7 +22,7 @@ func pagingTests() []testCase {
 		{"InboundMails", testInboundPages},
 		{"ConversationFilter", testConversationFilter},
 	}
-	for _, s := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+	for _, s := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting, helpdesk.ByDue} {
 		tests = append(tests, testCase{"Conversations/" + string(s), func(t *testing.T, b Backend) { testConversationPages(t, b, s) }})
 	}
 	return tests
@@ -266,6 +266,14 @@ func testConversationFilter(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	everything := sorted(spread(t, w), helpdesk.ByCreated)
 	second := everything[slices.IndexFunc(everything, func(c helpdesk.Conversation) bool { return c.CustomerID != w.customer.ID })].CustomerID
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		alone, err := tx.CustomerForUpdate(ctx, second)
+		if err != nil {
+			return err
+		}
+		alone.CompanyID = 0
+		return tx.UpdateCustomer(ctx, &alone)
+	})
 	since := at(9)
 	for name, test := range map[string]struct {
 		filter helpdesk.ConversationFilter
@@ -275,13 +283,15 @@ func testConversationFilter(t *testing.T, b Backend) {
 			func(c helpdesk.Conversation) bool {
 				return c.Status == helpdesk.StatusClosed || c.Status == helpdesk.StatusDraft
 			}},
-		"empty statuses": {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{}}, func(helpdesk.Conversation) bool { return true }},
-		"mailbox":        {helpdesk.ConversationFilter{MailboxID: w.empty.ID}, func(c helpdesk.Conversation) bool { return c.MailboxID == w.empty.ID }},
-		"customer":       {helpdesk.ConversationFilter{CustomerID: second}, func(c helpdesk.Conversation) bool { return c.CustomerID == second }},
-		"user":           {helpdesk.ConversationFilter{UserID: storage.Some(w.user.ID)}, func(c helpdesk.Conversation) bool { return c.UserID == w.user.ID }},
-		"unassigned":     {helpdesk.ConversationFilter{UserID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.UserID == 0 }},
-		"team":           {helpdesk.ConversationFilter{TeamID: storage.Some(w.team.ID)}, func(c helpdesk.Conversation) bool { return c.TeamID == w.team.ID }},
-		"no team":        {helpdesk.ConversationFilter{TeamID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.TeamID == 0 }},
+		"empty statuses":              {helpdesk.ConversationFilter{Statuses: []helpdesk.Status{}}, func(helpdesk.Conversation) bool { return true }},
+		"mailbox":                     {helpdesk.ConversationFilter{MailboxID: w.empty.ID}, func(c helpdesk.Conversation) bool { return c.MailboxID == w.empty.ID }},
+		"customer":                    {helpdesk.ConversationFilter{CustomerID: second}, func(c helpdesk.Conversation) bool { return c.CustomerID == second }},
+		"company":                     {helpdesk.ConversationFilter{CompanyID: w.company.ID}, func(c helpdesk.Conversation) bool { return c.CustomerID == w.customer.ID }},
+		"a company without customers": {helpdesk.ConversationFilter{CompanyID: nobody}, func(helpdesk.Conversation) bool { return false }},
+		"user":                        {helpdesk.ConversationFilter{UserID: storage.Some(w.user.ID)}, func(c helpdesk.Conversation) bool { return c.UserID == w.user.ID }},
+		"unassigned":                  {helpdesk.ConversationFilter{UserID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.UserID == 0 }},
+		"team":                        {helpdesk.ConversationFilter{TeamID: storage.Some(w.team.ID)}, func(c helpdesk.Conversation) bool { return c.TeamID == w.team.ID }},
+		"no team":                     {helpdesk.ConversationFilter{TeamID: storage.Null[int64]()}, func(c helpdesk.Conversation) bool { return c.TeamID == 0 }},
 		"neither user nor team": {helpdesk.ConversationFilter{TeamID: storage.Null[int64](), UserID: storage.Null[int64]()},
 			func(c helpdesk.Conversation) bool { return c.TeamID == 0 && c.UserID == 0 }},
 		"updated since": {helpdesk.ConversationFilter{UpdatedSince: since}, func(c helpdesk.Conversation) bool { return !c.UpdatedAt.Before(since) }},

@@ -19,17 +19,19 @@ func peopleTests() []testCase {
 		{"Availability", testAvailability},
 		{"TouchMembership", testTouchMembership},
 		{"LockAccount", testLockAccount},
+		{"Whole", testWhole},
 		{"DeleteRole", testDeleteRole},
 		{"Invitation", testInvitation},
 		{"User", testUpdateUser},
 		{"Users", testUsers},
+		{"Picture", testPicture},
 		{"DisabledUser", testDisabledUser},
 		{"DeleteUser", testDeleteUser},
 		{"Tokens", testTokens},
 		{"Sessions", testSessions},
 		{"Identities", testIdentities},
 		{"Passkeys", testPasskeys},
-		{"JoinRulesFor", testJoinRulesFor},
+		{"FindJoinRules", testFindJoinRules},
 	}
 }
 
@@ -76,12 +78,12 @@ func testLockAccount(t *testing.T, b Backend) {
 				if err := tx.LockAccount(ctx); err != nil {
 					return err
 				}
-				roles, err := tx.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+				roles, err := helpdesk.Nouns().Roles.Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 				if err != nil {
 					return err
 				}
 				r := identity.Role{Name: fmt.Sprint(len(roles)), Description: fmt.Sprint(n), CreatedAt: base, UpdatedAt: base}
-				return tx.Roles().Insert(ctx, &r)
+				return helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &r)
 			})
 		}()
 	}
@@ -90,7 +92,7 @@ func testLockAccount(t *testing.T, b Backend) {
 		err = errors.Join(err, <-errs)
 	}
 	ok(t, err)
-	roles, err := w.in().Roles().List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	roles, err := helpdesk.Nouns().Roles.Reader(w.in()).List(t.Context(), storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	ok(t, err)
 	for i, r := range roles[1:] {
 		same(t, "count", fmt.Sprint(i+1), r.Name)
@@ -99,10 +101,31 @@ func testLockAccount(t *testing.T, b Backend) {
 	fails(t, "locking no account", err, fault.NotFound)
 }
 
+// Whole reads all mailboxes of the account in a transaction that is limited to some, and nothing of others.
+func testWhole(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	scope := helpdesk.Scope{AccountID: w.account.ID, Mailboxes: []int64{w.empty.ID}}
+	err := w.Store.InTx(t.Context(), scope, func(ctx context.Context, tx helpdesk.Tx) error {
+		_, err := tx.Conversations().Get(ctx, w.conversation.ID)
+		fails(t, "outside the scope", err, fault.NotFound)
+		one(t, "in the whole", w.conversation, tx.Whole().Conversations().Get, w.conversation.ID)
+		_, err = tx.Whole().Conversations().Get(ctx, other.conversation.ID)
+		fails(t, "of another account", err, fault.NotFound)
+		changed := w.team
+		changed.Name = "changed"
+		ok(t, helpdesk.Nouns().Teams.Rows(tx).Update(ctx, &changed))
+		one(t, "as written in the transaction", changed, helpdesk.Nouns().Teams.Reader(tx.Whole()).Get, w.team.ID)
+		return nil
+	})
+	ok(t, err)
+}
+
 func testDeleteRole(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	remove := func(id int64) error {
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Roles().Delete(ctx, id) })
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return helpdesk.Nouns().Roles.Rows(tx).Delete(ctx, id)
+		})
 	}
 	fails(t, "deleting a role that a member has", remove(w.role.ID), fault.Conflict)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Memberships().Delete(ctx, w.member.ID) })
@@ -112,25 +135,30 @@ func testDeleteRole(t *testing.T, b Backend) {
 func testInvitation(t *testing.T, b Backend) {
 	w, other := newAccount(t, b), newAccount(t, b)
 	second := w.newInvitation("second")
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Invitations().Insert(ctx, &second) })
-	for _, i := range []identity.Invitation{w.invitation, second, other.invitation} {
-		got, err := b.Store.InvitationByHash(t.Context(), i.Hash)
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Invitations.Rows(tx).Insert(ctx, &second)
+	})
+	find := func(hash []byte) []identity.Invitation {
+		t.Helper()
+		got, err := helpdesk.Nouns().Invitations.Find(t.Context(), b.Store, identity.InvitationFilter{Hash: hash})
 		ok(t, err)
-		same(t, "InvitationByHash", i, got)
+		return got
+	}
+	for _, i := range []identity.Invitation{w.invitation, second, other.invitation} {
+		same(t, "by hash", []identity.Invitation{i}, find(i.Hash))
 	}
 	for _, hash := range [][]byte{nil, {}, second.Hash[:7]} {
-		_, err := b.Store.InvitationByHash(t.Context(), hash)
-		fails(t, "unknown hash", err, fault.NotFound)
+		same(t, "unknown hash", []identity.Invitation{}, find(hash))
 	}
 	remove := func() error {
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Invitations().Delete(ctx, second.ID) })
+		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return helpdesk.Nouns().Invitations.Rows(tx).Delete(ctx, second.ID)
+		})
 	}
 	ok(t, remove())
-	_, err := b.Store.InvitationByHash(t.Context(), second.Hash)
-	fails(t, "deleted invitation", err, fault.NotFound)
+	same(t, "deleted invitation", []identity.Invitation{}, find(second.Hash))
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
-	_, err = b.Store.InvitationByHash(t.Context(), w.invitation.Hash)
-	fails(t, "invitation to a deleted account", err, fault.NotFound)
+	same(t, "invitation to a deleted account", []identity.Invitation{}, find(w.invitation.Hash))
 }
 
 func testUpdateUser(t *testing.T, b Backend) {
@@ -148,6 +176,27 @@ func testUpdateUser(t *testing.T, b Backend) {
 	conflicts(t, "a taken address", update(taken), identity.UniqueUserEmail)
 	taken.ID, taken.EmailKey = nobody, "x@"+w.mark
 	fails(t, "an absent user", update(taken), fault.NotFound)
+}
+
+// A picture is that of its user, and seen by the members of an account alone.
+func testPicture(t *testing.T, b Backend) {
+	w, other := newAccount(t, b), newAccount(t, b)
+	set := func(user int64, content []byte) error {
+		return b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error { return tx.SetPicture(ctx, user, content) })
+	}
+	one(t, "picture", w.picture(), w.in().Picture, w.user.ID)
+	_, err := w.in().Picture(t.Context(), other.user.ID)
+	fails(t, "of who is no member", err, fault.NotFound)
+	ok(t, set(w.user.ID, []byte("another")))
+	one(t, "another picture", []byte("another"), w.in().Picture, w.user.ID)
+	one(t, "other's picture", other.picture(), other.in().Picture, other.user.ID)
+	ok(t, set(w.user.ID, nil))
+	ok(t, set(w.user.ID, nil))
+	_, err = w.in().Picture(t.Context(), w.user.ID)
+	fails(t, "no picture", err, fault.NotFound)
+	if err := set(nobody, []byte("x")); err == nil {
+		t.Error("nobody has a picture")
+	}
 }
 
 func testUsers(t *testing.T, b Backend) {
@@ -301,7 +350,7 @@ func (g *generator) peopleDirectory(seek storage.Seek) operation {
 	case 0:
 		return operation{method: "Users", args: []any{ordered{g.from(seek, "User"), "User"}}}
 	case 1:
-		return operation{method: "InvitationByHash", args: []any{fmt.Append(nil, "invitation", g.IntN(len(g.pool["Invitation"])+1))}}
+		return operation{method: "Invitations.Find", args: []any{identity.InvitationFilter{Hash: fmt.Append(nil, "invitation", g.IntN(len(g.pool["Invitation"])+1))}}}
 	}
 	return operation{method: "TokensOf", args: []any{one64("User", g.any("User")), g.IntN(2) == 0, ordered{g.from(seek, "AccessToken"), "AccessToken"}}}
 }
@@ -317,6 +366,9 @@ func (g *generator) peopleSystem() operation {
 		return g.pruneSystem()
 	case 0:
 		u := &identity.User{ID: oneOf(g, g.pool["User"]), Name: g.text(), EmailKey: fmt.Sprint("u", g.IntN(int(g.count))+1), CreatedAt: base, UpdatedAt: g.time(false), DisabledAt: g.time(true), DisabledByID: oneOf(g, g.pool["User"])}
+		if g.IntN(2) == 0 {
+			return operation{method: "SetPicture", args: []any{user, oneOf(g, [][]byte{nil, {1, 2}, {3}})}}
+		}
 		return operation{method: "UpdateUser", args: []any{u}}
 	case 1:
 		return operation{method: "DeleteToken", args: []any{user, one64("AccessToken", g.any("AccessToken"))}}
@@ -332,7 +384,7 @@ func (g *generator) readInvitation(seen content, seek storage.Seek) operation {
 	if g.IntN(2) == 0 {
 		return operation{method: "Invitations.Get", args: []any{g.either("Invitation", oneOf(g, seen.Invitations).ID)}}
 	}
-	return operation{method: "Invitations.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Invitation"), "Invitation"}}}
+	return operation{method: "Invitations.List", args: []any{identity.InvitationFilter{}, ordered{g.from(seek, "Invitation"), "Invitation"}}}
 }
 
 func (g *generator) writePeople(seen content) operation {

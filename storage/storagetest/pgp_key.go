@@ -26,10 +26,12 @@ func testPGPKeysOfAddresses(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newPGPKey("B2")
 	second.CustomerEmailID = w.customer.Emails[1].ID
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().PGPKeys.Rows(tx).Insert(ctx, &second)
+	})
 	one, two := w.customer.Emails[0], w.customer.Emails[1]
 	list := func(seek storage.Seek, emails ...int64) []helpdesk.PGPKey {
-		got, err := w.in().PGPKeys().List(t.Context(), helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, seek)
+		got, err := helpdesk.Nouns().PGPKeys.Reader(w.in()).List(t.Context(), helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, seek)
 		ok(t, err)
 		return got
 	}
@@ -39,16 +41,15 @@ func testPGPKeysOfAddresses(t *testing.T, b Backend) {
 	same(t, "first page", []helpdesk.PGPKey{w.pgpKey}, list(storage.Seek{Limit: 1}, one.ID, two.ID))
 	from := &storage.Position{ID: w.pgpKey.ID}
 	same(t, "second page", []helpdesk.PGPKey{second}, list(storage.Seek{Limit: 1, From: from}, one.ID, two.ID))
-	byAddress := func(keys ...string) []helpdesk.KeyOfAddress {
-		got, err := w.in().PGPKeysByAddress(t.Context(), keys)
+	byKey := func(keys ...string) []helpdesk.CustomerEmail {
+		got, err := w.in().EmailsByKey(t.Context(), keys)
 		ok(t, err)
 		return got
 	}
-	ofOne, ofTwo := helpdesk.KeyOfAddress{PGPKey: w.pgpKey, EmailKey: one.Key}, helpdesk.KeyOfAddress{PGPKey: second, EmailKey: two.Key}
-	same(t, "keys by an address", []helpdesk.KeyOfAddress{ofTwo}, byAddress(two.Key, "nobody@example.com"))
-	same(t, "keys by two", []helpdesk.KeyOfAddress{ofOne, ofTwo}, byAddress(two.Key, one.Key, one.Key))
-	same(t, "keys by none", []helpdesk.KeyOfAddress{}, byAddress())
-	same(t, "keys by what is written, not the key", []helpdesk.KeyOfAddress{}, byAddress(one.Email))
+	same(t, "addresses by a key", []helpdesk.CustomerEmail{two}, byKey(two.Key, "nobody@example.com"))
+	same(t, "addresses by two", []helpdesk.CustomerEmail{one, two}, byKey(two.Key, one.Key, one.Key))
+	same(t, "addresses by none", []helpdesk.CustomerEmail{}, byKey())
+	same(t, "addresses by what is written, not the key", []helpdesk.CustomerEmail{}, byKey(one.Email))
 }
 
 func testPGPKeyReferences(t *testing.T, b Backend) {
@@ -56,10 +57,14 @@ func testPGPKeyReferences(t *testing.T, b Backend) {
 	for what, email := range map[string]int64{"no": 0, "an absent": nobody, "another account's": victim.customer.Emails[0].ID} {
 		k := w.newPGPKey("B2")
 		k.CustomerEmailID = email
-		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &k) })
+		err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return helpdesk.Nouns().PGPKeys.Rows(tx).Insert(ctx, &k)
+		})
 		fails(t, "a key of "+what+" address", err, fault.NotFound)
 		k.ID = w.pgpKey.ID
-		err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Update(ctx, &k) })
+		err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			return helpdesk.Nouns().PGPKeys.Rows(tx).Update(ctx, &k)
+		})
 		fails(t, "giving a key to "+what+" address", err, fault.NotFound)
 	}
 }
@@ -68,30 +73,23 @@ func testPGPKeyGoesWithItsAddress(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newPGPKey("B2")
 	second.CustomerEmailID = w.customer.Emails[1].ID
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.PGPKeys().Insert(ctx, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().PGPKeys.Rows(tx).Insert(ctx, &second)
+	})
 	c := w.customer
 	c.Emails = c.Emails[1:]
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
-	_, err := w.in().PGPKeys().Get(t.Context(), w.pgpKey.ID)
+	_, err := helpdesk.Nouns().PGPKeys.Reader(w.in()).Get(t.Context(), w.pgpKey.ID)
 	fails(t, "key of a removed address", err, fault.NotFound)
-	one(t, "key of the address that stayed", second, w.in().PGPKeys().Get, second.ID)
+	one(t, "key of the address that stayed", second, helpdesk.Nouns().PGPKeys.Reader(w.in()).Get, second.ID)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		if err := tx.DeleteConversations(ctx, []int64{w.conversation.ID}); err != nil {
 			return err
 		}
 		return tx.DeleteCustomer(ctx, w.customer.ID)
 	})
-	_, err = w.in().PGPKeys().Get(t.Context(), second.ID)
+	_, err = helpdesk.Nouns().PGPKeys.Reader(w.in()).Get(t.Context(), second.ID)
 	fails(t, "key of a deleted customer", err, fault.NotFound)
-}
-
-func pgpKeyReads() map[string]readProbe {
-	type r = helpdesk.Reader
-	return map[string]readProbe{
-		"PGPKeysByAddress": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.PGPKeysByAddress(ctx, []string{v.customer.Emails[0].Key}))
-		}},
-	}
 }
 
 func emailID(e helpdesk.CustomerEmail) int64 { return e.ID }

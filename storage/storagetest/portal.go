@@ -8,12 +8,10 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 func portalTests() []testCase {
 	return []testCase{
-		{"TouchKey", testTouchPortalKey},
 		{"Correspondence", testCorrespondence},
 		{"AudienceChanges", testAudienceChanges},
 		{"ConversationsOfAudience", testConversationsOfAudience},
@@ -24,17 +22,6 @@ func portalTests() []testCase {
 func (w *world) newPortalKey() helpdesk.PortalKey {
 	return helpdesk.PortalKey{Name: "App " + w.mark, Algorithm: helpdesk.PortalEdDSA, PublicKey: []byte("\x00\xffpublic"),
 		SealedSecret: []byte("\xff\x00sealed"), UserID: w.user.ID, LastUsedAt: at(3), CreatedAt: base}
-}
-
-func testTouchPortalKey(t *testing.T, b Backend) {
-	w := newWorld(t, b)
-	touch := func(id int64) error {
-		return w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.TouchPortalKey(ctx, id, at(9)) })
-	}
-	ok(t, touch(w.portalKey.ID))
-	w.portalKey.LastUsedAt = at(9)
-	one(t, "key", w.portalKey, w.in().PortalKeys().Get, w.portalKey.ID)
-	fails(t, "touching what is not there", touch(nobody), fault.NotFound)
 }
 
 // said adds interactions of all kinds to the conversation and returns those whose audience includes the customer's first
@@ -206,9 +193,6 @@ func portalWrites() map[string]writeProbe {
 			_, err := tx.MarkSeen(ctx, []int64{v.answer.ID}, at(99))
 			return err
 		}},
-		"TouchPortalKey": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
-			return tx.TouchPortalKey(ctx, v.portalKey.ID, at(99))
-		}},
 	}
 }
 
@@ -223,13 +207,14 @@ func (g *generator) writePortal(seen content) operation {
 	switch g.IntN(7) {
 	case 5, 6:
 		return operation{method: "InsertAudit", args: []any{[]helpdesk.AuditEntry{
-			{Action: oneOf(g, []string{"a", "b"}), Subject: 1, MailboxID: oneOf(g, append(seen.Mailboxes, helpdesk.Mailbox{})).ID, Address: g.text(), CreatedAt: g.time(false)},
+			{Action: oneOf(g, []string{"a", "b"}), Subject: 1, MailboxID: oneOf(g, append(seen.Mailboxes, helpdesk.Mailbox{})).ID, Address: g.text(), CreatedAt: g.time(false), Changes: []storage.AuditChange{{Field: "name", To: []string{g.text()}}}},
 			{Action: "c", CreatedAt: g.time(false)},
 		}}}
 	case 0:
 		return operation{method: "PortalKeys.Delete", args: []any{g.either("PortalKey", old.ID)}}
 	case 1:
-		return operation{method: "TouchPortalKey", args: []any{g.either("PortalKey", old.ID), g.time(false)}}
+		old.LastUsedAt = g.time(false)
+		return operation{method: "PortalKeys.Update", args: []any{[]*helpdesk.PortalKey{&old}}}
 	case 2, 3:
 		return operation{method: "MarkSeen", args: []any{some(g, "Interaction", seen.Interactions, interactionID), g.time(false)}}
 	}

@@ -20,7 +20,7 @@ func retentionTests() []testCase {
 		{"PruneAudit", testPruneAudit},
 		{"PruneEvents", testPruneEvents},
 		{"PruneSessions", testPruneSessions},
-		{"PruneBuriedJobs", testPruneBuriedJobs},
+		{"PruneFailedJobs", testPruneFailedJobs},
 		{"PruneRawMails", testPruneRawMails},
 		{"DropPeriods", testDropPeriods},
 	}
@@ -248,7 +248,7 @@ func testPruneSessions(t *testing.T, b Backend) {
 	same(t, "tokens that are no sessions", plain, len(left(false)))
 }
 
-func testPruneBuriedJobs(t *testing.T, b Backend) {
+func testPruneFailedJobs(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	kind := "prune " + w.mark
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
@@ -263,11 +263,11 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 	ok(t, err)
 	for _, j := range claimed {
 		if j.Subject != 4 {
-			ok(t, b.Jobs.Bury(t.Context(), j, "broken"))
+			ok(t, b.Jobs.Fail(t.Context(), j, "broken"))
 		}
 	}
 	left := func() (subjects []int64) {
-		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).BuriedJobs(t.Context(), helpdesk.BuriedJobFilter{}, storage.Seek{Limit: 100})
+		found, err := b.Store.Within(helpdesk.Scope{AccountID: w.account.ID}).FailedJobs(t.Context(), helpdesk.FailedJobFilter{}, storage.Seek{Limit: 100})
 		ok(t, err)
 		for _, j := range found {
 			subjects = append(subjects, j.Subject)
@@ -280,14 +280,14 @@ func testPruneBuriedJobs(t *testing.T, b Backend) {
 		{"all that are old", longAgo(5), 10, 3, []int64{3}},
 	} {
 		ok(t, b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
-			n, err := tx.PruneBuriedJobs(ctx, s.before, s.n)
+			n, err := tx.PruneFailedJobs(ctx, s.before, s.n)
 			same(t, s.what+": how many", s.removed, n)
 			return err
 		}))
 		same(t, s.what, s.left, left())
 	}
 	for _, j := range claimed {
-		if j.Subject == 4 { // it is not buried
+		if j.Subject == 4 { // it is not failed
 			ok(t, b.Jobs.Extend(t.Context(), j, at(2)))
 		}
 	}
@@ -362,5 +362,5 @@ func (g *generator) prune() operation {
 }
 
 func (g *generator) pruneSystem() operation {
-	return operation{method: oneOf(g, []string{"PruneSessions", "PruneBuriedJobs"}), args: []any{g.time(false), g.IntN(4)}}
+	return operation{method: oneOf(g, []string{"PruneSessions", "PruneFailedJobs"}), args: []any{g.time(false), g.IntN(4)}}
 }

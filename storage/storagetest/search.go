@@ -1,10 +1,15 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/storage"
@@ -18,6 +23,9 @@ func searchTests() []testCase {
 		{"Hostile", testSearchHostile},
 		{"Customers", testSearchCustomers},
 		{"Filters", testSearchFilters},
+		{"Conditions", testSearchConditions},
+		{"KnownTerms", testKnownTerms},
+		{"Passages", testPassages},
 		{"Scopes", testSearchScopes},
 		{"Removed", testSearchRemoved},
 		{"Spelled", testSearchSpelled},
@@ -203,6 +211,124 @@ func testSearchFilters(t *testing.T, b Backend) {
 		}
 	}
 	same(t, "conversations found, newest first", want, got)
+}
+
+// Filters are combined by what they have in common, and by what they exclude, to any depth.
+func testSearchConditions(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	type filter = helpdesk.ConversationFilter
+	var made []helpdesk.Conversation
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		ok(t, tx.DeleteConversations(ctx, []int64{w.conversation.ID}))
+		for i := range 8 { // 0 to 3: "common", and "odd" for two of them; 4 and 5: closed; 6: without terms; 7: with files
+			c := w.newConversation()
+			c.CreatedAt, c.Status, c.UserID = at(i), helpdesk.StatusPosted, w.user.ID*int64(i%2)
+			if i == 4 || i == 5 {
+				c.Status = helpdesk.StatusClosed
+			}
+			ok(t, tx.Conversations().Insert(ctx, &c))
+			if i < 4 {
+				ok(t, tx.SetSearchTerms(ctx, c.ID, []string{"common", "s_common", []string{"even", "odd"}[i%2]}))
+			}
+			said := w.newAnswer(c)
+			if i == 5 {
+				said.Status = helpdesk.StatusDraft
+			}
+			ok(t, tx.Interactions().Insert(ctx, &said))
+			if i >= 5 { // of a draft, shown by a message, and neither
+				a := w.newAttachment(said, "a.pdf")
+				a.IsInline = i == 6
+				ok(t, tx.Attachments().Insert(ctx, &a))
+			}
+			made = append(made, c)
+		}
+		return tx.SetTags(ctx, []int64{made[1].ID}, []int64{w.tag.ID})
+	})
+	term := func(s string) filter { return filter{Terms: []helpdesk.SearchTerm{word(s)}} }
+	closed, tagged, before := filter{Statuses: []helpdesk.Status{helpdesk.StatusClosed}}, filter{TagIDs: []int64{w.tag.ID}}, filter{CreatedBefore: at(2)}
+	for name, test := range map[string]struct {
+		filter filter
+		want   []int
+	}{
+		"files":                        {filter{Attached: true}, []int{7}},
+		"no files":                     {filter{Except: []filter{{Attached: true}}}, []int{0, 1, 2, 3, 4, 5, 6}},
+		"begun before":                 {before, []int{0, 1}},
+		"not begun before":             {filter{Except: []filter{before}}, []int{2, 3, 4, 5, 6, 7}},
+		"a marked word":                {term("s_common"), []int{0, 1, 2, 3}},
+		"not a word":                   {filter{Except: []filter{term("odd")}}, []int{0, 2, 4, 5, 6, 7}},
+		"a word and not another":       {filter{Terms: term("common").Terms, Except: []filter{term("odd")}}, []int{0, 2}},
+		"neither a word nor closed":    {filter{Except: []filter{term("odd"), closed}}, []int{0, 2, 6, 7}},
+		"not a tag":                    {filter{Except: []filter{tagged}}, []int{0, 2, 3, 4, 5, 6, 7}},
+		"a word that is in another":    {filter{Also: []filter{term("odd"), before}}, []int{1}},
+		"any of two":                   {filter{Except: []filter{{Except: []filter{closed, tagged}}}}, []int{1, 4, 5}},
+		"any of two, and not a third":  {filter{Except: []filter{before, {Except: []filter{closed, tagged}}}}, []int{4, 5}},
+		"excluded altogether":          {filter{Except: []filter{{}}}, nil},
+		"also anything":                {filter{Also: []filter{{}}}, []int{0, 1, 2, 3, 4, 5, 6, 7}},
+		"a user, but not what is odd":  {filter{UserID: storage.Some(w.user.ID), Except: []filter{term("odd")}}, []int{5, 7}},
+		"not what is excluded from it": {filter{Except: []filter{{Terms: term("common").Terms, Except: []filter{term("odd")}}}}, []int{1, 3, 4, 5, 6, 7}},
+	} {
+		want := []int64{}
+		for _, i := range test.want {
+			want = append(want, made[i].ID)
+		}
+		for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting, helpdesk.ByDue} {
+			list, err := w.in().Conversations().List(t.Context(), helpdesk.ConversationOrder{ConversationFilter: test.filter, Sort: by}, all())
+			ok(t, err)
+			same(t, name, want, ids(list, func(c helpdesk.Conversation) int64 { return c.ID }))
+		}
+	}
+}
+
+func testKnownTerms(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newWorld(t, b)
+	w.index(t, "invoice", "s_invoice", "東京")
+	w.named(t, "grace", "f_grace")
+	w.spread(t, w.customer.ID)
+	other.index(t, "secret")
+	known, err := w.in().KnownTerms(t.Context(), []string{"secret", "東京", "invoice", "inv", "f_grace", "s_invoice", "s_grace", "invoice", "", "'", `"`, "a b", "_1", "x_y_z", "\\"})
+	ok(t, err)
+	same(t, "terms", []string{"f_grace", "invoice", "s_invoice", "東京"}, known)
+	none, err := w.in().KnownTerms(t.Context(), nil)
+	ok(t, err)
+	same(t, "of none", 0, len(none))
+}
+
+func testPassages(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	var long, short helpdesk.Conversation
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		for n, c := range []*helpdesk.Conversation{&long, &short} {
+			*c = w.newConversation()
+			ok(t, tx.Conversations().Insert(ctx, c))
+			for i := range 4 - 3*n {
+				said := w.newAnswer(*c)
+				said.SendAt, said.At, said.Body = time.Time{}, at(i), strings.Repeat("ü", helpdesk.MaxSearchText)+"end"
+				if i < 3 {
+					said.Body = fmt.Sprint("<p>", i, "</p>")
+				}
+				if i == 2 {
+					said.Status = helpdesk.StatusDraft
+				}
+				ok(t, tx.Interactions().Insert(ctx, &said))
+			}
+		}
+		return nil
+	})
+	read := func(n int, of ...int64) (bodies []string) {
+		found, err := w.in().PassagesByID(t.Context(), of, n)
+		ok(t, err)
+		slices.SortStableFunc(found, func(a, b helpdesk.Passage) int { return cmp.Compare(a.ConversationID, b.ConversationID) })
+		for _, p := range found {
+			bodies = append(bodies, fmt.Sprint(p.ConversationID, " ", p.Body))
+		}
+		return bodies
+	}
+	of := func(c helpdesk.Conversation, body string) string { return fmt.Sprint(c.ID, " ", body) }
+	cut := of(long, strings.Repeat("ü", helpdesk.MaxSearchText))
+	same(t, "two of each", []string{cut, of(long, "<p>1</p>"), of(short, "<p>0</p>")}, read(2, short.ID, long.ID, long.ID, nobody))
+	same(t, "all", []string{cut, of(long, "<p>1</p>"), of(long, "<p>0</p>"), of(short, "<p>0</p>")}, read(9, long.ID, short.ID))
+	same(t, "none", []string(nil), read(0, long.ID))
+	same(t, "of none", []string(nil), read(9))
 }
 
 // A query finds nothing in other accounts or in mailboxes outside the scope.

@@ -102,6 +102,7 @@ func groups() []group {
 		{name: "Trim", tests: trimTests()},
 		{name: "Rows", tests: rowTests()},
 		{name: "Tags", tests: tagTests()},
+		{name: "Fields", tests: fieldTests()},
 		{name: "People", tests: peopleTests()},
 		{name: "Retention", tests: retentionTests()},
 		{name: "Suppressions", tests: suppressionTests()},

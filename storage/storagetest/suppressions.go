@@ -26,15 +26,16 @@ func (w *world) newSuppression(local string) sending.Suppression {
 func testSuppressionsByKey(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	first, second := w.newSuppression("a"), w.newSuppression("b")
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Suppressions().Insert(ctx, &first, &second) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Suppressions.Rows(tx).Insert(ctx, &first, &second)
+	})
 	for what, test := range map[string]struct {
 		keys []string
 		want []sending.Suppression
 	}{
 		"two of them": {[]string{second.Key, "nobody", w.suppression.Key}, []sending.Suppression{w.suppression, second}},
-		"none":        {nil, nil},
 	} {
-		got, err := w.in().SuppressionsByKey(t.Context(), test.keys)
+		got, err := helpdesk.Nouns().Suppressions.Reader(w.in()).List(t.Context(), sending.SuppressionFilter{Keys: test.keys}, all())
 		ok(t, err)
 		same(t, what, test.want, got)
 	}
@@ -83,9 +84,6 @@ func testTraffic(t *testing.T, b Backend) {
 func suppressionReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"SuppressionsByKey": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.SuppressionsByKey(ctx, []string{v.suppression.Key}))
-		}},
 		"Received": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			n, err := r.Received(ctx, v.customer.Emails[0].ID, base, 10)
 			return nonZero(n, v), err
@@ -101,8 +99,8 @@ func (g *generator) readSuppression(seen content, seek storage.Seek) operation {
 	old := oneOf(g, seen.Suppressions)
 	return oneOf(g, []operation{
 		{method: "Suppressions.Get", args: []any{g.either("Suppression", old.ID)}},
-		{method: "Suppressions.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Suppression"), "Suppression"}}},
-		{method: "SuppressionsByKey", args: []any{[]string{old.Key, g.participant()}}},
+		{method: "Suppressions.List", args: []any{sending.SuppressionFilter{}, ordered{g.from(seek, "Suppression"), "Suppression"}}},
+		{method: "Suppressions.List", args: []any{sending.SuppressionFilter{Keys: []string{old.Key, g.participant()}}, ordered{g.from(seek, "Suppression"), "Suppression"}}},
 	})
 }
 

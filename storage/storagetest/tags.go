@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/assign"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
@@ -33,10 +34,10 @@ func tagTests() []testCase {
 // organise tags the world's conversation and merges another one into it.
 func (w *world) organise(ctx context.Context, tx helpdesk.Tx) error {
 	w.tag, w.view = w.newTag("urgent"), w.newView()
-	if err := tx.Tags().Insert(ctx, &w.tag); err != nil {
+	if err := helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &w.tag); err != nil {
 		return err
 	}
-	if err := tx.Views().Insert(ctx, &w.view); err != nil {
+	if err := helpdesk.Nouns().Views.Rows(tx).Insert(ctx, &w.view); err != nil {
 		return err
 	}
 	if err := tx.SetTags(ctx, []int64{w.conversation.ID}, []int64{w.tag.ID}); err != nil {
@@ -62,21 +63,40 @@ func (w *world) newTag(name string) helpdesk.Tag {
 }
 
 func (w *world) newTeam(name string) helpdesk.Team {
-	return helpdesk.Team{Name: name + " " + w.mark, Key: name + w.mark, MemberIDs: []int64{w.user.ID, w.user.ID + 1}, CreatedAt: base, UpdatedAt: at(1)}
+	return helpdesk.Team{Name: name + " " + w.mark, Key: name + w.mark, MemberIDs: []int64{w.user.ID, w.user.ID + 1}, CreatedAt: base, UpdatedAt: at(1),
+		Assignment: assign.Policy{Strategy: assign.Balanced, Capacity: 7, Who: assign.Scheduled, WhenUnavailable: assign.Return, ReturnAfter: 12, Sticky: true},
+		TurnIDs:    []int64{w.user.ID + 1, w.user.ID},
+	}
+}
+
+func (w *world) newCompany(name string) helpdesk.Company {
+	return helpdesk.Company{
+		Name: name + " " + w.mark, Key: name + w.mark, Domains: []string{name + ".example", "second.example"}, Note: "Pays.\nLate.", ExternalID: w.mark + name,
+		CreatedAt: base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newCompanyKey(value string) helpdesk.CompanyKey {
+	return helpdesk.CompanyKey{CompanyID: w.company.ID, Kind: helpdesk.CompanyDomain, Value: w.mark + value + ".example"}
 }
 
 func (w *world) newView() helpdesk.View {
-	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
+	return helpdesk.View{UserID: w.user.ID, Name: "View " + w.mark, Visibility: helpdesk.ViewOfTeam, TeamID: w.team.ID, Columns: []string{"plan", `a"b`}, CreatedAt: base, UpdatedAt: at(1), Filter: helpdesk.ViewFilter{
+		Fields: helpdesk.FieldQueries{"plan": {Values: []string{"größe"}}, "amount": {From: "1", To: "2"}},
 		TeamID: w.team.ID,
-		Agent:  helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7,
-		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Spam: new(false), Sort: helpdesk.ByAwaiting, Ascending: true}}
+		Agent:  helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7, CompanyID: 9,
+		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Spam: new(false), Due: helpdesk.DueSoon, Sort: helpdesk.ByAwaiting, Ascending: true}}
 }
 
 func testDeleteTag(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newTag("second")
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Insert(ctx, &second) })
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, w.tag.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &second)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Tags.Rows(tx).Delete(ctx, w.tag.ID)
+	})
 	left := w.content(t)
 	same(t, "tags left", []helpdesk.Tag{second}, left.Tags)
 	same(t, "conversations with the tag", 0, len(tagsOf(t, w.in(), w.conversation.ID)))
@@ -99,7 +119,7 @@ func testSetTags(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second, c := w.newTag("second"), w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		if err := tx.Tags().Insert(ctx, &second); err != nil {
+		if err := helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &second); err != nil {
 			return err
 		}
 		if err := tx.Conversations().Insert(ctx, &c); err != nil {
@@ -123,7 +143,7 @@ func testSetTags(t *testing.T, b Backend) {
 	check("replaced", map[int64][]helpdesk.Tag{c.ID: {second}})
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteConversations(ctx, []int64{c.ID}) })
 	check("deleted with the conversation", map[int64][]helpdesk.Tag{})
-	one(t, "tag", second, w.in().Tags().Get, second.ID)
+	one(t, "tag", second, helpdesk.Nouns().Tags.Reader(w.in()).Get, second.ID)
 }
 
 // tagsOf returns the tags of those conversations that have any.
@@ -143,8 +163,8 @@ func testTagFilter(t *testing.T, b Backend) {
 	second, third := w.newTag("second"), w.newTag("third")
 	c, plain := w.newConversation(), w.newConversation()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.Tags().Insert(ctx, &second))
-		ok(t, tx.Tags().Insert(ctx, &third))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &second))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &third))
 		ok(t, tx.Conversations().Insert(ctx, &c))
 		ok(t, tx.Conversations().Insert(ctx, &plain))
 		return tx.SetTags(ctx, []int64{c.ID}, []int64{w.tag.ID, second.ID})
@@ -173,8 +193,8 @@ func testTagPages(t *testing.T, b Backend) {
 	everything := spread(t, w)
 	tagged := map[int64][]int64{}
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.Tags().Insert(ctx, &second))
-		ok(t, tx.Tags().Insert(ctx, &third))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &second))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &third))
 		for i, tags := range [][]int64{{w.tag.ID}, {second.ID}, {w.tag.ID, second.ID}, nil} {
 			var some []int64
 			for n := i; n < len(everything); n += 4 {
@@ -238,7 +258,7 @@ func testMarked(t *testing.T, b Backend) {
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		var tags []int64
 		for i := range odd {
-			ok(t, tx.Tags().Insert(ctx, &odd[i]))
+			ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &odd[i]))
 			tags = append(tags, odd[i].ID)
 		}
 		slices.Reverse(tags)
@@ -262,7 +282,7 @@ func testMarked(t *testing.T, b Backend) {
 			{}, {Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}}, {TagIDs: []int64{odd[2].ID}}, {TagIDs: []int64{odd[2].ID, w.tag.ID}},
 			{UserID: storage.Some(w.user.ID)}, {Awaiting: storage.Some(true)}, {DraftBy: w.user.ID}, {CustomerID: w.customer.ID},
 		} {
-			for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting} {
+			for _, by := range []helpdesk.ConversationSort{helpdesk.ByCreated, helpdesk.ByUpdated, helpdesk.ByNumber, helpdesk.ByAwaiting, helpdesk.ByDue} {
 				for _, seek := range []storage.Seek{{Limit: 3, Desc: true}, all(), {Limit: 0}} {
 					w.sameMarks(t, r, fmt.Sprint(name, " ", by, filter, seek), helpdesk.ConversationOrder{ConversationFilter: filter, Sort: by}, seek)
 				}
@@ -387,7 +407,7 @@ func testMerge(t *testing.T, b Backend) {
 	want.Interactions[0].ConversationID, want.Interactions[1].ConversationID = c.ID, c.ID
 	want.Threads[0][0].ConversationID, want.Threads[0][1].ConversationID = c.ID, c.ID
 	want.Attachments[0].ConversationID, want.Mails[0].ConversationID = c.ID, c.ID
-	want.Marks[0].ConversationID, want.Marks[0].Tags = c.ID, nil
+	want.Marks[0].ConversationID, want.Marks[0].Tags, want.Values = c.ID, nil, nil
 	want.Notifications[0].ConversationID, want.Followers[0].ConversationID = c.ID, c.ID
 	for _, i := range want.Interactions {
 		moved := w.move(c.ID)
@@ -575,8 +595,13 @@ func tagID(t helpdesk.Tag) int64 { return t.ID }
 func (g *generator) organise(seen content) operation {
 	old, other := oneOf(g, seen.Tags), oneOf(g, seen.Tags)
 	conversation, into := oneOf(g, seen.Conversations).ID, oneOf(g, seen.Conversations).ID
-	switch g.IntN(18) {
+	switch g.IntN(19) {
+	case 18:
+		return g.describing(seen)
 	case 16, 17:
+		if g.IntN(2) == 0 {
+			return g.company(seen)
+		}
 		return g.team(seen)
 	case 0, 1, 2, 3:
 		tag := helpdesk.Tag{Name: g.text(), Key: fmt.Sprint("t", g.next()), Color: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
@@ -618,14 +643,32 @@ func (g *generator) organise(seen content) operation {
 		}
 		fallthrough
 	default:
-		view := helpdesk.View{UserID: g.pool["User"][0], Name: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false), Filter: helpdesk.ViewFilter{
-			Agent: g.text(), Statuses: []helpdesk.Status{g.status()}[:g.IntN(2)], UpdatedSince: g.time(true), Ascending: g.IntN(2) == 0}}
+		view := helpdesk.View{UserID: g.pool["User"][0], Name: g.text(), Visibility: oneOf(g, []helpdesk.ViewVisibility{helpdesk.ViewShared, helpdesk.ViewOfTeam, helpdesk.ViewPrivate}), TeamID: oneOf(g, []int64{0, oneOf(g, seen.Teams).ID}),
+			CreatedAt: g.time(false), UpdatedAt: g.time(false), Filter: helpdesk.ViewFilter{
+				Agent: g.text(), Statuses: []helpdesk.Status{g.status()}[:g.IntN(2)], UpdatedSince: g.time(true), Ascending: g.IntN(2) == 0}}
 		if old := oneOf(g, seen.Views); old.ID != 0 && g.IntN(2) == 0 {
 			view.ID = old.ID
 			return operation{method: "Views.Update", args: []any{[]*helpdesk.View{&view}}}
 		}
 		return operation{method: "Views.Insert", args: []any{[]*helpdesk.View{&view}}}
 	}
+}
+
+// company generates a call that changes companies.
+func (g *generator) company(seen content) operation {
+	old := oneOf(g, seen.Companies)
+	company := helpdesk.Company{Name: g.text(), Key: fmt.Sprint("co", g.next()), Domains: []string{"a.example", "b.example"}[:g.IntN(3)], Note: g.text(), CreatedAt: g.time(false), UpdatedAt: g.time(false)}
+	switch {
+	case old.ID == 0 || g.IntN(3) == 0:
+		return operation{method: "Companies.Insert", args: []any{[]*helpdesk.Company{&company}}}
+	case g.IntN(4) == 0:
+		return operation{method: "Companies.Delete", args: []any{g.either("Company", old.ID)}}
+	case g.IntN(2) == 0:
+		key := helpdesk.CompanyKey{CompanyID: old.ID, Kind: helpdesk.CompanyDomain, Value: fmt.Sprint("k", g.next())}
+		return operation{method: "CompanyKeys.Insert", args: []any{[]*helpdesk.CompanyKey{&key}}}
+	}
+	company.ID = old.ID
+	return operation{method: "Companies.Update", args: []any{[]*helpdesk.Company{&company}}}
 }
 
 // team generates a call that changes teams.

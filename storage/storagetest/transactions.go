@@ -43,7 +43,7 @@ func (w *world) changeEverything(t *testing.T, ctx context.Context, tx helpdesk.
 	ok(t, tx.UpdateAccount(ctx, &account))
 	_, err := tx.TakeNumber(ctx)
 	ok(t, err)
-	ok(t, tx.Roles().Insert(ctx, &role))
+	ok(t, helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &role))
 	member := w.member
 	member.RoleIDs, member.MailboxIDs = []int64{w.role.ID, role.ID}, nil
 	ok(t, tx.Memberships().Update(ctx, &member))

@@ -64,7 +64,7 @@ func testTrimTag(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	many, other := w.conversations(t, manyRows), w.newTag("other")
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.Tags().Insert(ctx, &other))
+		ok(t, helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, &other))
 		return tx.SetTags(ctx, many, []int64{w.tag.ID, other.ID})
 	})
 	with := func(tag int64) int {
@@ -73,11 +73,15 @@ func testTrimTag(t *testing.T, b Backend) {
 		return len(list)
 	}
 	same(t, "conversations with another tag", manyRows, with(other.ID))
-	w.trimmed(t, func(ctx context.Context, tx helpdesk.Tx) (bool, error) { return tx.Tags().Trim(ctx, w.tag.ID, 2) })
-	_, err := w.in().Tags().Get(t.Context(), w.tag.ID)
+	w.trimmed(t, func(ctx context.Context, tx helpdesk.Tx) (bool, error) {
+		return helpdesk.Nouns().Tags.Rows(tx).Trim(ctx, w.tag.ID, 2)
+	})
+	_, err := helpdesk.Nouns().Tags.Reader(w.in()).Get(t.Context(), w.tag.ID)
 	ok(t, err)
 	same(t, "conversations with another tag after trimming", manyRows, with(other.ID))
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Tags().Delete(ctx, w.tag.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Tags.Rows(tx).Delete(ctx, w.tag.ID)
+	})
 	same(t, "conversations with the deleted tag", 0, with(w.tag.ID))
 	same(t, "conversations with another tag after deletion", manyRows, with(other.ID))
 }
@@ -117,7 +121,7 @@ func testTrimWebhook(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	second := w.newWebhook()
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		ok(t, tx.Webhooks().Insert(ctx, &second))
+		ok(t, helpdesk.Nouns().Webhooks.Rows(tx).Insert(ctx, &second))
 		for range manyRows {
 			for _, id := range []int64{w.webhook.ID, second.ID} {
 				d := w.newWebhookDelivery(id)
@@ -126,8 +130,12 @@ func testTrimWebhook(t *testing.T, b Backend) {
 		}
 		return nil
 	})
-	w.trimmed(t, func(ctx context.Context, tx helpdesk.Tx) (bool, error) { return tx.Webhooks().Trim(ctx, second.ID, 2) })
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, second.ID) })
+	w.trimmed(t, func(ctx context.Context, tx helpdesk.Tx) (bool, error) {
+		return helpdesk.Nouns().Webhooks.Rows(tx).Trim(ctx, second.ID, 2)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Webhooks.Rows(tx).Delete(ctx, second.ID)
+	})
 	for id, want := range map[int64]int{w.webhook.ID: manyRows + 1, second.ID: 0} {
 		left, err := w.in().WebhookDeliveries().List(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: id}, all())
 		ok(t, err)
@@ -171,7 +179,7 @@ func testTrimAccount(t *testing.T, b Backend) {
 	ok(t, err)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.DeleteAccount(ctx) })
 	got, _ := readAll(t.Context(), w.in(), "")
-	same(t, "content of a deleted account, whose jobs outlive it", content{Buried: []storage.BuriedJob{w.buriedJob}}, got)
+	same(t, "content of a deleted account, whose jobs outlive it", content{Buried: []storage.FailedJob{w.failedJob}}, got)
 	same(t, "another account", before, other.content(t))
 	err = w.try(t, func(ctx context.Context, tx helpdesk.Tx) error {
 		_, err := tx.TrimAccount(ctx, 2)

@@ -14,6 +14,7 @@ func uniqueTests() []testCase {
 		{"UserEmail", testUniqueUserEmail},
 		{"Membership", testUniqueMembership},
 		{"CustomerEmail", testUniqueCustomerEmail},
+		{"CustomerExternal", testUniqueCustomerExternal},
 		{"Identity", testUniqueIdentity},
 		{"Position", testUniquePosition},
 	}
@@ -51,6 +52,26 @@ func testUniqueCustomerEmail(t *testing.T, b Backend) {
 	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
 	conflicts(t, "updating to an address that is taken", err, helpdesk.UniqueCustomerEmail)
 	one(t, "customer after the refused update", w.customer, w.in().Customer, w.customer.ID)
+}
+
+func testUniqueCustomerExternal(t *testing.T, b Backend) {
+	w, other := newWorld(t, b), newAccount(t, b)
+	insert := func(in *world, id string) error {
+		c := helpdesk.Customer{ExternalID: id, CreatedAt: base, UpdatedAt: base}
+		return in.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.InsertCustomer(ctx, &c) })
+	}
+	conflicts(t, "another customer's external id", insert(w, w.customer.ExternalID), helpdesk.UniqueCustomerExternal)
+	ok(t, insert(w, ""))
+	ok(t, insert(w, ""))
+	ok(t, insert(w, "7"))
+	ok(t, insert(other, w.customer.ExternalID))
+	c := w.customer
+	c.ExternalID = "7"
+	err := w.try(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.UpdateCustomer(ctx, &c) })
+	conflicts(t, "updating to an external id that is taken", err, helpdesk.UniqueCustomerExternal)
+	found, err := w.in().Customers(t.Context(), helpdesk.CustomerFilter{ExternalID: w.customer.ExternalID}, all())
+	ok(t, err)
+	same(t, "customers with an external id", []helpdesk.Customer{w.customer}, found)
 }
 
 func testUniqueIdentity(t *testing.T, b Backend) {

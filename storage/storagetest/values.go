@@ -166,7 +166,7 @@ func testRefusedText(t *testing.T, b Backend) {
 			"role": func(ctx context.Context, tx helpdesk.Tx) error {
 				r := w.role
 				r.Description = text
-				return tx.Roles().Insert(ctx, &r)
+				return helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, &r)
 			},
 			"mailbox": func(ctx context.Context, tx helpdesk.Tx) error {
 				m := w.mailbox

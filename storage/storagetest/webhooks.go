@@ -41,7 +41,7 @@ func (w *world) newWebhookDelivery(webhookID int64) subscription.WebhookDelivery
 // hook creates the world's webhook with a delivery.
 func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 	w.webhook = w.newWebhook()
-	if err := tx.Webhooks().Insert(ctx, &w.webhook); err != nil {
+	if err := helpdesk.Nouns().Webhooks.Rows(tx).Insert(ctx, &w.webhook); err != nil {
 		return err
 	}
 	w.hooked = w.newWebhookDelivery(w.webhook.ID)
@@ -51,8 +51,12 @@ func (w *world) hook(ctx context.Context, tx helpdesk.Tx) error {
 func testDeleteWebhook(t *testing.T, b Backend) {
 	w := newWorld(t, b)
 	other := w.newWebhook()
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Insert(ctx, &other) })
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, w.webhook.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Webhooks.Rows(tx).Insert(ctx, &other)
+	})
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Webhooks.Rows(tx).Delete(ctx, w.webhook.ID)
+	})
 	left := w.content(t)
 	same(t, "webhooks left", []subscription.Webhook{other}, left.Webhooks)
 	same(t, "deliveries left", 0, len(left.Hooked))
@@ -67,7 +71,9 @@ func testDeleteWebhook(t *testing.T, b Backend) {
 		return len(found) == 1 && found[0].ID == w.account.ID
 	}
 	same(t, "with a webhook", true, mine())
-	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error { return tx.Webhooks().Delete(ctx, other.ID) })
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		return helpdesk.Nouns().Webhooks.Rows(tx).Delete(ctx, other.ID)
+	})
 	same(t, "without a webhook", false, mine())
 }
 
@@ -153,11 +159,12 @@ func testDueWebhookDeliveries(t *testing.T, b Backend) {
 		"at last":    {at(100), 9, []subscription.WebhookDelivery{first, made[1], made[7], made[2], made[0], made[3], made[6]}},
 		"no limit":   {at(100), 0, nil},
 	} {
-		got, err := w.in().DueWebhookDeliveries(t.Context(), w.webhook.ID, test.now, test.limit)
+		got, err := w.in().WebhookDeliveries().List(t.Context(),
+			subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID, DueBy: test.now}, storage.Seek{Limit: test.limit})
 		ok(t, err)
 		same(t, what, test.want, got)
 	}
-	got, err := w.in().HeldWebhookDeliveries(t.Context(), w.webhook.ID, at(11))
+	got, err := w.in().WebhookDeliveries().List(t.Context(), subscription.WebhookDeliveryFilter{WebhookID: w.webhook.ID, HeldAfter: at(11)}, all())
 	ok(t, err)
 	same(t, "held", []subscription.WebhookDelivery{made[3], made[6]}, got)
 }
@@ -325,12 +332,6 @@ func testEventsBySeq(t *testing.T, b Backend) {
 func webhookReads() map[string]readProbe {
 	type r = helpdesk.Reader
 	return map[string]readProbe{
-		"DueWebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.DueWebhookDeliveries(ctx, v.webhook.ID, at(100), 10))
-		}},
-		"HeldWebhookDeliveries": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
-			return answer(r.HeldWebhookDeliveries(ctx, v.webhook.ID, base))
-		}},
 		"EventsBySeq": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
 			return answer(r.EventsBySeq(ctx, []int64{1}))
 		}},
@@ -362,8 +363,8 @@ func (g *generator) readWebhook(seen content, seek storage.Seek) operation {
 		{method: "Webhooks.List", args: []any{storage.NoFilter{}, ordered{g.from(seek, "Webhook"), "Webhook"}}},
 		{method: "WebhookDeliveries.Get", args: []any{g.either("WebhookDelivery", hooked.ID)}},
 		{method: "WebhookDeliveries.List", args: []any{filter, ordered{g.from(seek, "WebhookDelivery"), "WebhookDelivery"}}},
-		{method: "DueWebhookDeliveries", args: []any{hook, g.time(false), g.IntN(4)}},
-		{method: "HeldWebhookDeliveries", args: []any{hook, g.time(false)}},
+		{method: "WebhookDeliveries.List", args: []any{subscription.WebhookDeliveryFilter{WebhookID: hook.n, DueBy: g.time(false)}, storage.Seek{Limit: g.IntN(4)}}},
+		{method: "WebhookDeliveries.List", args: []any{subscription.WebhookDeliveryFilter{WebhookID: hook.n, HeldAfter: g.time(false)}, storage.Seek{Limit: storage.NoLimit}}},
 		{method: "EventsBySeq", args: []any{[]int64{int64(g.IntN(9)), int64(g.IntN(9))}}},
 	})
 }

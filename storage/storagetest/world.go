@@ -54,14 +54,31 @@ type world struct {
 	domain sending.Domain
 	pgpKey helpdesk.PGPKey // of the customer's first address
 	tag    helpdesk.Tag
+	field  helpdesk.Field // of conversations
+	trait  helpdesk.Field // a field of customers
+	fact   helpdesk.Field // a field of companies
+	values []helpdesk.FieldValue
 	team   helpdesk.Team
-	view   helpdesk.View
-	shelf  shelf
-	moves  []helpdesk.Move
-	merged int64 // id of the conversation merged into conversation; it had answer for a while
+
+	company    helpdesk.Company
+	companyKey helpdesk.CompanyKey
+	view       helpdesk.View
+	shelf      shelf
+	moves      []helpdesk.Move
+	merged     int64 // id of the conversation merged into conversation; it had answer for a while
 
 	suppression  sending.Suppression
 	memberMail   helpdesk.MemberMail
+	calendar     helpdesk.Calendar
+	autoReply    helpdesk.AutoReply
+	autoResponse helpdesk.AutoResponse
+	rule         helpdesk.Rule
+	ruleSet      helpdesk.RuleSet
+	sla          helpdesk.SLA
+	ruleRun      helpdesk.RuleRun
+	replay       helpdesk.RuleReplay
+	replayed     helpdesk.ReplayedConversation
+	rulePass     helpdesk.RulePass
 	savedReply   helpdesk.SavedReply
 	replyFile    helpdesk.ReplyFile
 	signature    helpdesk.Signature
@@ -73,22 +90,31 @@ type world struct {
 	hooked       subscription.WebhookDelivery
 	audit        helpdesk.AuditEntry
 	notification helpdesk.Notification
-	buriedJob    storage.BuriedJob
+	failedJob    storage.FailedJob
 }
+
+// picture is that of the user.
+func (w *world) picture() []byte { return []byte("\xff\xd8\x00" + w.mark) }
 
 // newAccount creates a user who is a member of a new account, and two mailboxes.
 func newAccount(t *testing.T, b Backend) *world {
 	t.Helper()
 	w := &world{Backend: b, mark: strings.ToLower(rand.Text()), number: 1000}
 	w.user = identity.User{Name: "Ada " + w.mark, Email: "Ada@" + w.mark + ".example", EmailKey: "ada@" + w.mark + ".example", PasswordHash: "$argon2id$" + w.mark,
-		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1)}
+		EmailVerifiedAt: at(-3), SecondFactorAt: at(-1), SealedSecondFactor: []byte{1, 0, 255}, CreatedAt: at(-2), UpdatedAt: at(-1),
+		Picture: "picture" + w.mark, Preferences: identity.Preferences{
+			Language: "pt-BR", TimeZone: "Europe/Lisbon", AfterSending: identity.AfterSendingList, LeaveUnassigned: true,
+		}}
 	w.account = identity.Account{Name: "Account " + w.mark, NextNumber: 1, DefaultLocale: "pt-BR", DefaultMailboxID: 77, RemoteImages: identity.ProxyImages, TrackSeen: true, RequireSecondFactor: true,
-		SendHold: 90 * time.Second, SealedErasureKeys: []byte{7, 0, 255}, Origin: identity.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
+		SendHold: 90 * time.Second, SealedErasureKeys: []byte{7, 0, 255}, Listens: []string{"conversation.created"}, Origin: identity.Origin{Archive: "archive" + w.mark, FinishedAt: at(9)},
 		Languages: []string{"pt-BR", "en"}, CreatedAt: base, UpdatedAt: at(1)}
 	w.role = w.newRole("Role")
 	w.role.Key = ""
 	err := b.Store.InSystemTx(t.Context(), func(ctx context.Context, tx helpdesk.SystemTx) error {
 		if err := tx.InsertUser(ctx, &w.user); err != nil {
+			return err
+		}
+		if err := tx.SetPicture(ctx, w.user.ID, w.picture()); err != nil {
 			return err
 		}
 		w.token = identity.AccessToken{UserID: w.user.ID, Name: "Token " + w.mark, Hash: []byte("hash " + w.mark),
@@ -109,7 +135,7 @@ func newAccount(t *testing.T, b Backend) *world {
 		}
 		w.scope = helpdesk.Scope{AccountID: w.account.ID}
 		in := tx.Within(w.scope)
-		if err := in.Roles().Insert(ctx, &w.role); err != nil {
+		if err := helpdesk.Nouns().Roles.Rows(in).Insert(ctx, &w.role); err != nil {
 			return err
 		}
 		w.mailbox, w.empty = w.newMailbox("first"), w.newMailbox("second")
@@ -124,11 +150,11 @@ func newAccount(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.invitation = w.newInvitation("lise")
-		if err := in.Invitations().Insert(ctx, &w.invitation); err != nil {
+		if err := helpdesk.Nouns().Invitations.Rows(in).Insert(ctx, &w.invitation); err != nil {
 			return err
 		}
 		w.joinRule = w.newJoinRule("held")
-		return in.JoinRules().Insert(ctx, &w.joinRule)
+		return helpdesk.Nouns().JoinRules.Rows(in).Insert(ctx, &w.joinRule)
 	})
 	ok(t, err)
 	return w
@@ -139,12 +165,11 @@ func newWorld(t *testing.T, b Backend) *world {
 	t.Helper()
 	w := newAccount(t, b)
 	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
-		w.customer = w.newCustomer("grace")
-		if err := tx.InsertCustomer(ctx, &w.customer); err != nil {
+		if err := w.ask(ctx, tx); err != nil {
 			return err
 		}
 		w.team = w.newTeam("held")
-		if err := tx.Teams().Insert(ctx, &w.team); err != nil {
+		if err := helpdesk.Nouns().Teams.Rows(tx).Insert(ctx, &w.team); err != nil {
 			return err
 		}
 		w.conversation = w.newConversation()
@@ -179,10 +204,10 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.domain, w.pgpKey = w.newDomain("first"), w.newPGPKey("A1")
-		if err := tx.Domains().Insert(ctx, &w.domain); err != nil {
+		if err := helpdesk.Nouns().Domains.Rows(tx).Insert(ctx, &w.domain); err != nil {
 			return err
 		}
-		if err := tx.PGPKeys().Insert(ctx, &w.pgpKey); err != nil {
+		if err := helpdesk.Nouns().PGPKeys.Rows(tx).Insert(ctx, &w.pgpKey); err != nil {
 			return err
 		}
 		audit := []helpdesk.AuditEntry{w.newAudit()}
@@ -190,10 +215,13 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.audit, w.portalKey = audit[0], w.newPortalKey()
-		if err := tx.PortalKeys().Insert(ctx, &w.portalKey); err != nil {
+		if err := helpdesk.Nouns().PortalKeys.Rows(tx).Insert(ctx, &w.portalKey); err != nil {
 			return err
 		}
 		if err := w.organise(ctx, tx); err != nil {
+			return err
+		}
+		if err := w.describe(ctx, tx); err != nil {
 			return err
 		}
 		if err := w.hook(ctx, tx); err != nil {
@@ -203,16 +231,10 @@ func newWorld(t *testing.T, b Backend) *world {
 		if err := tx.SavePresence(ctx, there, base.AddDate(-1, 0, 0)); err != nil {
 			return err
 		}
-		w.blocked = w.newBlockedSender("held")
-		if err := tx.BlockedSenders().Insert(ctx, &w.blocked); err != nil {
+		if err := w.remember(ctx, tx); err != nil {
 			return err
 		}
-		w.erasure = w.newErasure("held")
-		if err := tx.Erasures().Insert(ctx, &w.erasure); err != nil {
-			return err
-		}
-		w.memberMail = w.newMemberMail("held")
-		if err := tx.MemberMails().Insert(ctx, &w.memberMail); err != nil {
+		if err := w.automate(ctx, tx); err != nil {
 			return err
 		}
 		if err := w.writeReplies(ctx, tx); err != nil {
@@ -222,7 +244,7 @@ func newWorld(t *testing.T, b Backend) *world {
 			return err
 		}
 		w.suppression = w.newSuppression("gone")
-		if err := tx.Suppressions().Insert(ctx, &w.suppression); err != nil {
+		if err := helpdesk.Nouns().Suppressions.Rows(tx).Insert(ctx, &w.suppression); err != nil {
 			return err
 		}
 		mark := helpdesk.ReadMark{UserID: passer, ConversationID: w.conversation.ID, InteractionID: w.question.ID}
@@ -231,26 +253,54 @@ func newWorld(t *testing.T, b Backend) *world {
 		}
 		return tx.SaveFetchCursor(ctx, w.mailbox.ID, "INBOX", mailserver.Cursor{UIDValidity: 7, UID: 99})
 	})
-	w.buriedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
+	w.failedJob = w.bury(t, storage.Job{Kind: "given-up-" + w.mark, Subject: 7, Payload: []byte(`{"a":1}`), UniqueKey: "given up " + w.mark, RunAt: base})
 	return w
+}
+
+// ask makes a customer and their company.
+func (w *world) ask(ctx context.Context, tx helpdesk.Tx) error {
+	w.company = w.newCompany("held")
+	if err := helpdesk.Nouns().Companies.Rows(tx).Insert(ctx, &w.company); err != nil {
+		return err
+	}
+	w.companyKey = w.newCompanyKey("held")
+	if err := helpdesk.Nouns().CompanyKeys.Rows(tx).Insert(ctx, &w.companyKey); err != nil {
+		return err
+	}
+	w.customer = w.newCustomer("grace")
+	return tx.InsertCustomer(ctx, &w.customer)
+}
+
+// remember makes a blocked sender, an erasure and a mail of a member.
+func (w *world) remember(ctx context.Context, tx helpdesk.Tx) error {
+	w.blocked = w.newBlockedSender("held")
+	if err := helpdesk.Nouns().BlockedSenders.Rows(tx).Insert(ctx, &w.blocked); err != nil {
+		return err
+	}
+	w.erasure = w.newErasure("held")
+	if err := helpdesk.Nouns().Erasures.Rows(tx).Insert(ctx, &w.erasure); err != nil {
+		return err
+	}
+	w.memberMail = w.newMemberMail("held")
+	return helpdesk.Nouns().MemberMails.Rows(tx).Insert(ctx, &w.memberMail)
 }
 
 // writeReplies makes a saved reply with a file, a signature, and a device.
 func (w *world) writeReplies(ctx context.Context, tx helpdesk.Tx) error {
 	w.savedReply = w.newSavedReply("held")
-	if err := tx.SavedReplies().Insert(ctx, &w.savedReply); err != nil {
+	if err := helpdesk.Nouns().SavedReplies.Rows(tx).Insert(ctx, &w.savedReply); err != nil {
 		return err
 	}
 	w.replyFile = w.newReplyFile(w.savedReply.ID, "held")
-	if err := tx.ReplyFiles().Insert(ctx, &w.replyFile); err != nil {
+	if err := helpdesk.Nouns().ReplyFiles.Rows(tx).Insert(ctx, &w.replyFile); err != nil {
 		return err
 	}
 	w.pushDevice = w.newPushDevice("held")
-	if err := tx.PushDevices().Insert(ctx, &w.pushDevice); err != nil {
+	if err := helpdesk.Nouns().PushDevices.Rows(tx).Insert(ctx, &w.pushDevice); err != nil {
 		return err
 	}
 	w.signature = w.newSignature(0)
-	return tx.Signatures().Insert(ctx, &w.signature)
+	return helpdesk.Nouns().Signatures.Rows(tx).Insert(ctx, &w.signature)
 }
 
 func (w *world) address(local string) string { return local + "@" + w.mark + ".example" }
@@ -290,14 +340,14 @@ func (w *world) newRole(name string) identity.Role {
 func (w *world) newMailbox(local string) helpdesk.Mailbox {
 	local += "-" + strings.ToLower(rand.Text())
 	return helpdesk.Mailbox{AccountID: w.account.ID, Name: "Mailbox " + w.mark, Email: "H." + w.address(local), EmailKey: "h." + w.address(local),
-		From: ":user.name of " + w.mark, InternalLocal: local,
+		From: "{{agent.name}} of " + w.mark, InternalLocal: local,
 		Inbound: ledger.Inbound{Type: ledger.InboundIMAP, Host: "imap." + w.mark + ".example", Port: 993, Username: "u" + w.mark,
 			SealedPassword: []byte{0, 1, 2, 255}, Encryption: mailserver.TLS, ValidateCertificate: true, Folders: []string{"INBOX", "Füße/Päckchen"}, Auth: ledger.AuthOAuth2, ImportSince: at(7), Epoch: 3,
 			OAuth: ledger.OAuth{ClientID: "client " + w.mark, TokenURL: "https://" + w.mark + ".example/token", Scope: "a b", SealedSecrets: []byte{255, 0, 1}}},
 		Outbound: sending.Outbound{Type: sending.OutboundSMTP, Host: "smtp." + w.mark + ".example", Port: 465, Username: "o" + w.mark,
 			SealedPassword: []byte{0, 3, 2, 255}, Encryption: mailserver.TLS, ValidateCertificate: true, Auth: sending.OutboundPassword},
 		ReplyAddress: helpdesk.ReplySubaddress, Probe: helpdesk.AddressProbe{SentAt: at(5), SeenAt: at(6), Refused: true, Note: "refused by " + w.mark},
-		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll,
+		Signature: "<p>" + w.mark + "</p>", Quotes: helpdesk.QuoteAll, FormFields: []string{"plan", "f" + w.mark},
 		CreatedAt: base, UpdatedAt: at(1)}
 }
 
@@ -307,7 +357,7 @@ func (w *world) newStatus() ledger.FetchStatus {
 }
 
 func (w *world) newCustomer(local string) helpdesk.Customer {
-	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark, Note: "Calls early.\nPays late.",
+	return helpdesk.Customer{FirstName: "Grace", LastName: local + w.mark, Company: "Navy " + w.mark, CompanyID: w.company.ID, Note: "Calls early.\nPays late.", ExternalID: "№ " + local + w.mark,
 		Emails: []helpdesk.CustomerEmail{
 			{Email: "A." + w.address(local), Key: w.address(local)}, {Email: "B." + w.address(local), Key: w.address(local + "+b")}},
 		Phones:    []helpdesk.CustomerPhone{{Phone: "+49 30 1"}, {Phone: "+49 30 2"}},
@@ -319,7 +369,8 @@ func (w *world) newConversation() helpdesk.Conversation {
 	w.number++
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, TeamID: w.team.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
-		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), SpamAt: at(3), CreatedAt: base, UpdatedAt: at(1)}
+		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), SpamAt: at(3),
+		SLAID: 1 << 40, SLATrack: `{"version":3}`, DueAt: at(50), SoonAt: at(40), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {
@@ -351,7 +402,7 @@ func (w *world) authentication(source string) ledger.Authentication {
 }
 
 func (w *world) newAnswer(c helpdesk.Conversation) helpdesk.Interaction {
-	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>", Ending: helpdesk.Ending{Signature: "<p>" + w.mark + "</p>", Quotes: []int64{3, 1}},
+	return helpdesk.Interaction{ConversationID: c.ID, Type: helpdesk.TypeUser, Status: helpdesk.StatusPosted, Body: "<p>Re " + w.mark + "</p>", Ending: helpdesk.Ending{Signature: "<p>" + w.mark + "</p>", Quotes: []int64{3, 1}, Files: []int64{2}},
 		UserID: w.user.ID, PostedByID: w.user.ID, To: []string{w.address("grace")}, Bcc: []string{w.address("bcc")}, PostedAt: at(3), SendAt: at(3), SendStartedAt: at(4),
 		MessageID: strings.ToLower(rand.Text()) + "@" + w.mark, At: at(-3), CreatedAt: base, UpdatedAt: at(1)}
 }
@@ -411,7 +462,13 @@ type content struct {
 	Domains       []sending.Domain
 	PGPKeys       []helpdesk.PGPKey
 	Tags          []helpdesk.Tag
+	Fields        []helpdesk.Field
+	Values        []helpdesk.FieldValue // of conversations
+	Traits        []helpdesk.FieldValue // of customers
+	Facts         []helpdesk.FieldValue // of companies
 	Teams         []helpdesk.Team
+	Companies     []helpdesk.Company
+	CompanyKeys   []helpdesk.CompanyKey
 	Views         []helpdesk.View
 	Marks         []helpdesk.Marks // of the first member
 	Moves         []helpdesk.Move
@@ -420,7 +477,7 @@ type content struct {
 	Suppressions  []sending.Suppression
 	PortalKeys    []helpdesk.PortalKey
 	Audit         []helpdesk.AuditEntry
-	Buried        []storage.BuriedJob
+	Buried        []storage.FailedJob
 	Webhooks      []subscription.Webhook
 	Notifications []helpdesk.Notification // of the first member
 	Followers     []helpdesk.Follower
@@ -446,7 +503,7 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 	var e error
 	c.Account, e = r.Account(ctx)
 	note("Account", e)
-	c.Roles, e = r.Roles().List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	c.Roles, e = helpdesk.Nouns().Roles.Reader(r).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
 	note("Roles", e)
 	c.Memberships, e = r.Memberships().List(ctx, storage.NoFilter{}, all())
 	note("Memberships", e)
@@ -495,19 +552,31 @@ func readAll(ctx context.Context, r helpdesk.Reader, participant string) (c cont
 // readMore reads the rows other than mail.
 func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(what string, e error)) {
 	var e error
-	c.Domains, e = r.Domains().List(ctx, storage.NoFilter{}, all())
+	c.Domains, e = helpdesk.Nouns().Domains.Reader(r).List(ctx, storage.NoFilter{}, all())
 	note("Domains", e)
 	var emails []int64
 	for _, customer := range c.Customers {
 		emails = append(emails, ids(customer.Emails, func(e helpdesk.CustomerEmail) int64 { return e.ID })...)
 	}
-	c.PGPKeys, e = r.PGPKeys().List(ctx, helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, all())
+	c.PGPKeys, e = helpdesk.Nouns().PGPKeys.Reader(r).List(ctx, helpdesk.PGPKeyFilter{CustomerEmailIDs: emails}, all())
 	note("PGPKeys", e)
-	c.Tags, e = r.Tags().List(ctx, storage.NoFilter{}, all())
+	c.Tags, e = helpdesk.Nouns().Tags.Reader(r).List(ctx, storage.NoFilter{}, all())
 	note("Tags", e)
-	c.Teams, e = r.Teams().List(ctx, storage.NoFilter{}, all())
+	c.Fields, e = helpdesk.Nouns().Fields.Reader(r).List(ctx, helpdesk.FieldFilter{}, all())
+	note("Fields", e)
+	c.Values, e = r.FieldValues(ctx, helpdesk.FieldOfConversation, ids(c.Conversations, conversationID))
+	note("FieldValues", e)
+	c.Traits, e = r.FieldValues(ctx, helpdesk.FieldOfCustomer, ids(c.Customers, func(c helpdesk.Customer) int64 { return c.ID }))
+	note("FieldValues", e)
+	c.Teams, e = helpdesk.Nouns().Teams.Reader(r).List(ctx, storage.NoFilter{}, all())
 	note("Teams", e)
-	c.Views, e = r.Views().List(ctx, storage.NoFilter{}, all())
+	c.Companies, e = helpdesk.Nouns().Companies.Reader(r).List(ctx, helpdesk.CompanyFilter{}, all())
+	note("Companies", e)
+	c.Facts, e = r.FieldValues(ctx, helpdesk.FieldOfCompany, ids(c.Companies, func(c helpdesk.Company) int64 { return c.ID }))
+	note("FieldValues", e)
+	c.CompanyKeys, e = helpdesk.Nouns().CompanyKeys.Reader(r).List(ctx, helpdesk.CompanyKeyFilter{}, all())
+	note("CompanyKeys", e)
+	c.Views, e = helpdesk.Nouns().Views.Reader(r).List(ctx, helpdesk.ViewReader{}, all())
 	note("Views", e)
 	of := ids(c.Conversations, conversationID)
 	if len(c.Memberships) > 0 {
@@ -520,19 +589,19 @@ func (c *content) readMore(ctx context.Context, r helpdesk.Reader, note func(wha
 	note("Followers", e)
 	c.Choices, e = r.NotifyChoices(ctx, nil)
 	note("NotifyChoices", e)
-	c.Invitations, e = r.Invitations().List(ctx, storage.NoFilter{}, all())
+	c.Invitations, e = helpdesk.Nouns().Invitations.Reader(r).List(ctx, identity.InvitationFilter{}, all())
 	note("Invitations", e)
-	c.JoinRules, e = r.JoinRules().List(ctx, storage.NoFilter{}, all())
+	c.JoinRules, e = helpdesk.Nouns().JoinRules.Reader(r).List(ctx, identity.JoinRuleFilter{}, all())
 	note("JoinRules", e)
-	c.Suppressions, e = r.Suppressions().List(ctx, storage.NoFilter{}, all())
+	c.Suppressions, e = helpdesk.Nouns().Suppressions.Reader(r).List(ctx, sending.SuppressionFilter{}, all())
 	note("Suppressions", e)
-	c.PortalKeys, e = r.PortalKeys().List(ctx, storage.NoFilter{}, all())
+	c.PortalKeys, e = helpdesk.Nouns().PortalKeys.Reader(r).List(ctx, storage.NoFilter{}, all())
 	note("PortalKeys", e)
 	c.Audit, e = r.AuditLog(ctx, helpdesk.AuditFilter{}, all())
 	note("AuditLog", e)
-	c.Buried, e = r.BuriedJobs(ctx, helpdesk.BuriedJobFilter{}, all())
-	note("BuriedJobs", e)
-	c.Webhooks, e = r.Webhooks().List(ctx, storage.NoFilter{}, all())
+	c.Buried, e = r.FailedJobs(ctx, helpdesk.FailedJobFilter{}, all())
+	note("FailedJobs", e)
+	c.Webhooks, e = helpdesk.Nouns().Webhooks.Reader(r).List(ctx, storage.NoFilter{}, all())
 	note("Webhooks", e)
 	for _, w := range c.Webhooks {
 		hooked, e := r.WebhookDeliveries().List(ctx, subscription.WebhookDeliveryFilter{WebhookID: w.ID}, all())

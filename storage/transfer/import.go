@@ -106,14 +106,14 @@ func Apply(ctx context.Context, r *Reader, parts []Part, blobs storage.Blobs, te
 			}
 			continue
 		}
-		if err := a.take(); err != nil {
+		if err := a.applyWaiting(); err != nil {
 			return a.p, err
 		}
 		tell(a.p)
 		if err != nil {
 			return a.p, nil //nolint:nilerr // it is the end
 		}
-		if err := a.begin(parts, e.Rows); err != nil {
+		if err := a.openTargets(parts, e.Rows); err != nil {
 			return a.p, err
 		}
 	}
@@ -128,8 +128,8 @@ type applying struct {
 	files map[string]string
 }
 
-// begin finds out where the files of rows go, which follow.
-func (a *applying) begin(parts []Part, c *Chunk) (err error) {
+// openTargets finds out where the files of rows go, which follow.
+func (a *applying) openTargets(parts []Part, c *Chunk) (err error) {
 	if a.part, err = partOf(parts, c); err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (a *applying) file(e Entry) error {
 	return err
 }
 
-// take takes the rows that are waiting.
-func (a *applying) take() error {
+// applyWaiting takes the rows that are waiting.
+func (a *applying) applyWaiting() error {
 	if a.rows == nil {
 		return nil
 	}

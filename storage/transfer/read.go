@@ -50,7 +50,7 @@ func Open(path string) (*Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return begin(&folderSource{root: root})
+		return openArchive(&folderSource{root: root})
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -70,10 +70,10 @@ func NewReader(r io.Reader) (*Reader, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Internal, "transfer.NewReader", err)
 	}
-	return begin(&packedSource{plain: plain, tar: tar.NewReader(plain)})
+	return openArchive(&packedSource{plain: plain, tar: tar.NewReader(plain)})
 }
 
-func begin(from source) (*Reader, error) {
+func openArchive(from source) (*Reader, error) {
 	r := &Reader{from: from, sum: sha256.New(), end: End{Rows: map[string]int64{}}}
 	if err := r.readManifest(); err != nil {
 		return nil, errors.Join(err, from.close())
@@ -98,7 +98,7 @@ func (r *Reader) readManifest() error {
 	if name != nameManifest || size > maxJSON {
 		return damaged("it does not begin with %s", nameManifest)
 	}
-	text, err := r.take(name, size, content)
+	text, err := r.readWhole(name, size, content)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func validID(id string) bool {
 	return len(id) >= 16 && len(id) <= 64 && !strings.ContainsFunc(id, strange)
 }
 
-// take reads a small file whole.
-func (r *Reader) take(name string, size int64, content io.Reader) ([]byte, error) {
+// readWhole reads a small file whole.
+func (r *Reader) readWhole(name string, size int64, content io.Reader) ([]byte, error) {
 	account(r.sum, name, size)
 	r.end.Bytes += size
 	text, err := io.ReadAll(io.TeeReader(content, r.sum))
@@ -196,7 +196,7 @@ func (r *Reader) rows(name string, size int64, content io.Reader) (Entry, error)
 	if !ok || !jsonl || !validNoun(noun) || size > maxChunk || size == 0 {
 		return Entry{}, damaged("%.100q is not what comes next", name)
 	}
-	text, err := r.take(name, size, content)
+	text, err := r.readWhole(name, size, content)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -217,7 +217,7 @@ func (r *Reader) finish(size int64, content io.Reader) error {
 		return damaged("%s is too large", nameEnd)
 	}
 	counted, sum := r.end, hex.EncodeToString(r.sum.Sum(nil))
-	text, err := r.take(nameEnd, size, content)
+	text, err := r.readWhole(nameEnd, size, content)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (a *api) listAccounts(ctx context.Context, admin *helpdesk.Admin, in accoun
 }
 
 func (a *api) getAccount(ctx context.Context, d *helpdesk.Desk, in expanding) (account, error) {
-	found, err := d.Account(ctx)
+	found, err := d.Account().Get(ctx)
 	return showAccount(found, in.Expand), err
 }
 
@@ -107,7 +107,7 @@ func (a *api) updateAccount(ctx context.Context, d *helpdesk.Desk, in accountUpd
 	if in.SendHold.IsSet() {
 		update.SendHold = storage.Some(ofSeconds(in.SendHold.Or(0)))
 	}
-	changed, err := d.UpdateAccount(ctx, update)
+	changed, err := d.Account().Update(ctx, update)
 	return showAccount(changed, in.Expand), err
 }
 
@@ -117,7 +117,7 @@ func ofSeconds(n int64) time.Duration {
 }
 
 func (a *api) deleteAccount(ctx context.Context, d *helpdesk.Desk, _ struct{}) error {
-	return d.DeleteAccount(ctx)
+	return d.Account().Delete(ctx)
 }
 
 func showAccount(one identity.Account, expand transport.Expand) account {

@@ -63,6 +63,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 		status             int
 		fields             []string
 	}{
+		{"GET", account + "/conversations?due=never&timezone=Berlin", "", 422, []string{"due", "timezone"}},
+		{"GET", account + "/conversations/search?timezone=Local", "", 422, []string{"timezone"}},
 		{"POST", account + "/customers", `{"last_name": []}`, 422, []string{"first_name", "last_name"}},
 		{"POST", account + "/customers", `{"first_name": {}, "emails": [{"email": "ada@example.com"}, {"email": "x"}]}`, 422,
 			[]string{"emails[1][email]", "first_name"}},

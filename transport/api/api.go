@@ -14,6 +14,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/transport"
+	"github.com/helpwright/helpwright/transport/errand"
 )
 
 // Config configures [New].
@@ -27,13 +28,19 @@ type Config struct {
 	// Service.As(userID). Its errors are answered unchanged; for the zero Caller, which is no user, the answer is 401. nil:
 	// access tokens, as Authorization: Bearer, and the cookie of POST /auth/login. Browsers also send cookies with requests
 	// that other sites make, so a request with the cookie, unless it is a GET or HEAD, must show in Sec-Fetch-Site or Origin
-	// that it comes from this site; otherwise the answer is 403.
+	// that it comes from this site; otherwise the answer is 403. The same holds for requests with any cookie, and without
+	// Authorization, before a function given here or as Portal is called; only clients that are no browsers, and send neither
+	// field, are not refused then.
 	Authenticate func(ctx context.Context, r *http.Request) (helpdesk.Caller, error)
 
 	// Portal returns the customer who makes a request, for the operations that are open to customers, too; if it returns no
 	// portal and no error, Authenticate is called. nil: portal tokens, as Authorization: Bearer, unless Authenticate is set;
 	// see [helpdesk.Service.AuthenticatePortal].
 	Portal func(ctx context.Context, r *http.Request, accountID int64) (*helpdesk.Portal, error)
+
+	// AllowOtherSites lets pages of other sites use the program's cookies with Authenticate and Portal. The functions have to
+	// tell such requests apart themselves.
+	AllowOtherSites bool
 
 	// PreviewTheme returns the address of the preview of a site, by its URL and id, in one of its themes; site.Handler has one.
 	// nil: themes have no preview.
@@ -42,6 +49,10 @@ type Config struct {
 	// Lagging lets GET of lists of conversations and customers, with searches and counts, be up to one second old, see
 	// [helpdesk.Desk.Lagging].
 	Lagging bool
+
+	// Errands runs imports of tables of customers, with the works of [customercsv.Kind]. nil: their operations are answered with
+	// 404 and the code feature_disabled.
+	Errands *errand.Office
 
 	// Version is the program's version in the OpenAPI document; "": that of the API.
 	Version string
@@ -63,57 +74,29 @@ func New(cfg Config) (*transport.Table, error) {
 	a := &api{
 		svc: cfg.Service, kb: cfg.KB, authenticate: cfg.Authenticate, base: config.BaseURL + config.Base,
 		seen: presence{now: config.Now, at: map[member]time.Time{}}, logger: config.Logger, portal: cfg.Portal,
-		previewTheme: cfg.PreviewTheme, lagging: cfg.Lagging,
+		previewTheme: cfg.PreviewTheme, lagging: cfg.Lagging, otherSites: cfg.AllowOtherSites, errands: cfg.Errands,
 	}
-	a.addAccounts(t)
-	a.addMemberships(t)
-	a.addMailboxes(t)
-	a.addInbound(t)
-	a.addReconcile(t)
-	a.addThreading(t)
-	a.addCustomers(t)
-	a.addCustomerActs(t)
-	a.addCustomerExport(t)
-	a.addConversations(t)
-	a.addCounts(t)
-	a.addMailHealth(t)
-	a.addBuriedJobs(t)
-	a.addSavedReplies(t)
-	a.addReplyFiles(t)
-	a.addSignatures(t)
-	a.addBlockedSenders(t)
-	a.addErasures(t)
-	a.addPresence(t)
-	a.addNotifications(t)
-	a.addInteractions(t)
-	a.addAttachments(t)
-	a.addDomains(t)
-	a.addPGPKeys(t)
-	a.addTags(t)
-	a.addTeams(t)
-	a.addViews(t)
-	a.addOrganising(t)
-	a.addMembers(t)
-	a.addAvailability(t)
-	a.addRoles(t)
-	a.addInvitations(t)
-	a.addTokens(t)
-	a.addSessions(t)
-	a.addJoinRules(t)
-	a.addSignIns(t)
-	a.addSending(t)
-	a.addSuppressions(t)
-	a.addEvents(t)
-	a.addImages(t)
-	a.addSeen(t)
-	a.addPortalKeys(t)
-	a.addWebhooks(t)
-	a.addLanguages(t)
-	a.addAudit(t)
-	a.addKnowledgeBase(t)
+	a.addOperations(t)
 	t.AddDocument(versioned(openAPI, cfg.Version), guides)
 	t.AddEvents(versioned(asyncAPI, cfg.Version))
 	return t, nil
+}
+
+// addOperations adds the operations, in the order of the document.
+func (a *api) addOperations(t *transport.Table) {
+	for _, add := range []func(*transport.Table){
+		a.addAccounts, a.addMemberships, a.addMailboxes, a.addInbound, a.addReconcile, a.addThreading,
+		a.addCustomers, a.addCustomerActs, a.addCustomerExport, a.addCustomerTable, a.addConversations, a.addHistory,
+		a.addCounts, a.addMailHealth, a.addFailedJobs, a.addSavedReplies, a.addReplyFiles, a.addSignatures,
+		a.addCalendars, a.addAutoReplies, a.addRules, a.addSLAs, a.addBlockedSenders, a.addErasures, a.addPresence, a.addNotifications,
+		a.addInteractions, a.addAttachments, a.addDomains, a.addPGPKeys, a.addTags, a.addFields,
+		a.addTeams, a.addCompanies, a.addViews, a.addOrganising, a.addMembers, a.addAvailability,
+		a.addRoles, a.addInvitations, a.addTokens, a.addPictures, a.addSessions, a.addJoinRules,
+		a.addSignIns, a.addSending, a.addSuppressions, a.addEvents, a.addImages, a.addSeen,
+		a.addPortalKeys, a.addWebhooks, a.addLanguages, a.addAudit, a.addKnowledgeBase,
+	} {
+		add(t)
+	}
 }
 
 // api holds the dependencies that operations share.
@@ -128,13 +111,19 @@ type api struct {
 	encoded      encodings
 	logger       *slog.Logger
 	previewTheme func(siteURL string, siteID, themeID int64) string
+	errands      *errand.Office
 	lagging      bool
+	otherSites   bool
 }
 
 // caller returns the caller of a request.
 func (a *api) caller(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
 	authenticate := a.authenticate
-	if authenticate == nil {
+	if authenticate != nil {
+		if err := a.sameSite(r); err != nil {
+			return helpdesk.Caller{}, err
+		}
+	} else {
 		authenticate = func(ctx context.Context, _ *http.Request) (helpdesk.Caller, error) { return a.bearer(ctx, r) }
 	}
 	caller, err := authenticate(ctx, r.HTTP())
@@ -142,6 +131,14 @@ func (a *api) caller(ctx context.Context, r *transport.Request) (helpdesk.Caller
 		r.Identify(fmt.Sprintf("user %d token %d", caller.UserID(), caller.TokenID()))
 	}
 	return caller, err
+}
+
+// sameSite refuses a request that may have the cookie of the program around us and comes from another site.
+func (a *api) sameSite(r *transport.Request) error {
+	if a.otherSites {
+		return nil
+	}
+	return r.FromOtherSite()
 }
 
 func (a *api) bearer(ctx context.Context, r *transport.Request) (helpdesk.Caller, error) {
@@ -153,7 +150,7 @@ func (a *api) bearer(ctx context.Context, r *transport.Request) (helpdesk.Caller
 		token = r.Session()
 	}
 	if helpdesk.IsPortalToken(token) {
-		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "A portal token works on conversations, interactions and attachments only.")
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "A portal token only works on conversations, interactions and attachments.")
 	}
 	if token == "" {
 		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Send an access token in the Authorization header, as a Bearer token.")

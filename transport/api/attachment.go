@@ -67,7 +67,7 @@ func (a *api) addAttachments(t *transport.Table) {
 
 func (a *api) createAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentInput) (attachment, error) {
 	created, err := in.upload(func(up helpdesk.Upload) (helpdesk.Attachment, error) {
-		return d.CreateAttachment(ctx, in.ConversationID, in.InteractionID, up)
+		return d.Attachments().Create(ctx, in.ConversationID, in.InteractionID, up)
 	})
 	return a.showAttachment(d.AccountID(), created), err
 }
@@ -99,7 +99,7 @@ type interactionRows struct {
 }
 
 func (a *api) listAttachments(ctx context.Context, d *helpdesk.Desk, in interactionRows) (storage.Page[attachment], error) {
-	found, err := d.Attachments(ctx, in.ConversationID, in.InteractionID)
+	found, err := d.Attachments().List(ctx, in.ConversationID, in.InteractionID)
 	if err != nil {
 		return storage.Page[attachment]{}, err
 	}
@@ -112,37 +112,35 @@ func (a *api) pageAttachments(accountID int64, all []helpdesk.Attachment, p tran
 }
 
 func (a *api) getAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentID) (attachment, error) {
-	found, err := d.Attachment(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
+	found, err := d.Attachments().Get(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
 	return a.showAttachment(d.AccountID(), found), err
 }
 
 func (a *api) deleteAttachment(ctx context.Context, d *helpdesk.Desk, in attachmentID) error {
-	return d.DeleteAttachment(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
+	return d.Attachments().Delete(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
 }
 
 func (a *api) getAttachmentContent(ctx context.Context, d *helpdesk.Desk, in attachmentID) (transport.Content, error) {
-	found, err := d.Attachment(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
+	found, err := d.Attachments().Get(ctx, in.ConversationID, in.InteractionID, in.AttachmentID)
 	if err != nil {
 		return transport.Content{}, err
 	}
-	return attachedContent(ctx, found, d)
+	return attachedContent(ctx, found, d.Attachments().Open, d.Attachments().Link)
 }
 
-// attachments opens attachments: a member or a customer.
-type attachments interface {
-	OpenAttachment(ctx context.Context, a helpdesk.Attachment, offset, length int64) (io.ReadCloser, error)
-	LinkAttachment(ctx context.Context, a helpdesk.Attachment, as storage.BlobDownload) (string, error)
-}
-
-func attachedContent(ctx context.Context, found helpdesk.Attachment, by attachments) (transport.Content, error) {
+func attachedContent(
+	ctx context.Context, found helpdesk.Attachment,
+	read func(ctx context.Context, a helpdesk.Attachment, offset, length int64) (io.ReadCloser, error),
+	link func(ctx context.Context, a helpdesk.Attachment, as storage.BlobDownload) (string, error),
+) (transport.Content, error) {
 	out := transport.Content{
 		Name: found.Filename, Type: found.ContentType, ModTime: found.CreatedAt,
 		ETag: fmt.Sprintf("attachment-%d", found.ID), // a file never changes
 	}
-	open := func(offset int64) (io.ReadCloser, error) { return by.OpenAttachment(ctx, found, offset, -1) }
+	open := func(offset int64) (io.ReadCloser, error) { return read(ctx, found, offset, -1) }
 	var err error
 	if as := file.As(found.ContentType, found.Filename); !file.InPlace(as) {
-		if out.Link, err = by.LinkAttachment(ctx, found, as); err != nil {
+		if out.Link, err = link(ctx, found, as); err != nil {
 			return out, err
 		}
 	}

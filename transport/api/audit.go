@@ -21,7 +21,15 @@ type auditEntry struct {
 	User       nullable[user] `json:"user,omitzero" description:"With expand=user. Null if no longer a member."`
 	TokenID    *int64         `json:"token_id" description:"Access token or session used."`
 	Address    *string        `json:"address" description:"IP address of the request."`
+	Changes    []auditChange  `json:"changes" description:"What changed, where it is noted: of members, roles, teams, rules for joining, mailboxes, webhooks and the account."`
 	CreatedAt  transport.Time `json:"created_at"`
+}
+
+// auditChange as the API shows it.
+type auditChange struct {
+	Field string   `json:"field" description:"Of the object, such as roles, mailboxes, permissions or access." example:"roles"`
+	From  []string `json:"from" description:"The former value; of a list, what was removed. Roles are names, mailboxes and members ids; * means all. Empty: none, or not noted because it is secret or long."`
+	To    []string `json:"to" description:"The new value; of a list, what was added."`
 }
 
 type auditList struct {
@@ -47,7 +55,7 @@ func (a *api) listAuditLog(ctx context.Context, d *helpdesk.Desk, in auditList) 
 	if in.UserID != 0 {
 		filter.UserID = storage.Some(in.UserID)
 	}
-	page, err := d.AuditLog(ctx, filter, in.Request())
+	page, err := d.Account().AuditLog(ctx, filter, in.Request())
 	if err != nil {
 		return storage.Page[auditEntry]{}, err
 	}
@@ -61,7 +69,10 @@ func (a *api) listAuditLog(ctx context.Context, d *helpdesk.Desk, in auditList) 
 		resource, _, _ := strings.Cut(e.Action, ".")
 		out := auditEntry{
 			ID: e.ID, Action: e.Action, Resource: resource, ResourceID: e.Subject, UserID: idOrNull(e.UserID),
-			TokenID: idOrNull(e.TokenID), Address: textOrNull(e.Address), CreatedAt: transport.Time(e.CreatedAt),
+			TokenID: idOrNull(e.TokenID), Changes: []auditChange{}, Address: textOrNull(e.Address), CreatedAt: transport.Time(e.CreatedAt),
+		}
+		for _, c := range e.Changes {
+			out.Changes = append(out.Changes, auditChange{Field: c.Field, From: listed(c.From), To: listed(c.To)})
 		}
 		if in.Expand.Has("user") {
 			out.User = shownOrNull(pick(users, e.UserID))

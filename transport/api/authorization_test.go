@@ -27,12 +27,12 @@ var public = []string{"openapi", "asyncapi", "docs", "login", "acceptInvitation"
 	"createArticleFeedback", "createArticleReaction", "getSiteFileContent", "getThemeAsset"}
 
 // free lists the operations that every member may use, whatever the roles.
-var free = []string{"listLanguages", "listIdentityProviders", "getUser", "getOwnMembership", "getNotificationSettings", "updateNotificationSettings", "listTokens", "logout"}
+var free = []string{"listLanguages", "listIdentityProviders", "getUser", "getOwnMembership", "getNotificationSettings", "updateNotificationSettings", "listTokens", "logout", "getPicture"}
 
 // above lists the operations that are in no account.
 var above = []string{
 	"openapi", "asyncapi", "docs", "getUser", "listAccounts", "createAccount", "listLanguages",
-	"updateUser", "listTokens", "createToken", "deleteToken", "logout",
+	"updateUser", "listTokens", "createToken", "deleteToken", "logout", "setPicture", "deletePicture",
 	"listIdentityProviders", "listIdentities", "removeIdentity", "listPasskeys", "updatePasskey", "removePasskey",
 }
 
@@ -55,6 +55,7 @@ var valid = map[string]string{
 	"createInteraction":      "type=note&body=X",
 	"updateInteraction":      "body=X",
 	"createAttachment":       "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"setPicture":             "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.gif\"\nContent-Type: image/gif\n\n" + tinyGIF + "\n--cut--\n",
 	"createSavedReplyFile":   "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
 	"createDomain":           "domain=example.com",
 	"updateDomain":           "domain=example.com",
@@ -62,11 +63,30 @@ var valid = map[string]string{
 	"updatePGPKey":           "name=X",
 	"createTag":              "tag=X",
 	"updateTag":              "tag=X",
+	"createField":            "label=Plan&applies_to=conversation&type=text",
+	"updateField":            "label=Plan",
 	"setConversationTags":    "tags[]={tag_id}",
 	"addConversationTags":    "tags[]={tag_id}",
 	"removeConversationTags": "tags[]={tag_id}",
 	"createJoinRule":         "domain=example.org&roles[]={role_id}",
 	"updateJoinRule":         "domain=acme.example&roles[]={role_id}",
+	"createCalendar":         "name=X&timezone=UTC&week[mon][0][from]=09:00&week[mon][0][to]=17:00",
+	"updateCalendar":         "name=X",
+	"createAutoReply":        "name=X&translations[en][body]=X",
+	"updateAutoReply":        "name=X",
+	"createRule":             "name=X&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high",
+	"updateRule":             "name=X",
+	"orderRules":             "rules[]={rule_id}",
+	"createSLA":              "name=X&first_reply=60",
+	"updateSLA":              "name=X",
+	"orderSLAs":              "slas[]={sla_id}",
+	"testRule":               "conversation_id={conversation_id}",
+	"replayRule":             "rule_id={rule_id}",
+	"importCustomers":        "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\n\nemail\n--cut--\n",
+	"startCustomerImport":    "dry_run=1",
+	"createCompany":          "name=X",
+	"updateCompany":          "name=X",
+	"mergeCompany":           "into={other_company_id}",
 	"createTeam":             "name=X",
 	"updateTeam":             "name=X",
 	"addTeamMembers":         "users[]={owner_id}",
@@ -75,44 +95,47 @@ var valid = map[string]string{
 	"updateView":             "name=X&filter[agent]=me",
 	"updateConversations":    "conversations[]={conversation_id}",
 	"mergeConversation":      "into={other_id}",
-	"splitConversation":      "interaction={later_id}",
-	"rethreadInteraction":    "conversation={other_id}",
-	"updateMembership":       "roles[]={role_id}",
-	"updateAvailability":     "force_offline=1&while_in_app=0&use_schedule=0",
-	"createRole":             "name=X",
-	"updateRole":             "name=X",
-	"createInvitation":       "email=x@example.org&roles[]={role_id}",
-	"acceptInvitation":       "name=X&password=password",
-	"updateUser":             "name=X",
-	"createToken":            "name=X",
-	"login":                  "email=x@example.org&password=password",
-	"createSuppression":      "email=x@example.org",
-	"createBlockedSender":    "sender=x@spam.example",
-	"setPresence":            "doing=reading",
-	"listPresence":           "conversation_id[]={conversation_id}",
-	"createSavedReply":       "name=X&body=x&is_shared=1",
-	"updateSavedReply":       "name=X&body=x&is_shared=1",
-	"updateSignature":        "body=x",
-	"createPortalKey":        "name=X&algorithm=HS256",
-	"createWebhook":          "url=https://example.org&events[]=*",
-	"updateWebhook":          "is_active=0",
-	"createSite":             "account_id={account_id}&name=X",
-	"listSites":              "account_id={account_id}",
-	"createSiteFile":         "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
-	"updateSiteFile":         "filename=x.txt",
-	"createTheme":            "name=X",
-	"uploadTheme":            "--cut\nContent-Disposition: form-data; name=\"zip\"; filename=\"x.zip\"\n\nX\n--cut--\n",
-	"putThemeFile":           "content=eA==",
-	"updateSite":             "account_id={account_id}&name=X",
-	"createCollection":       "source_locale=en&translations[en][name]=X",
-	"updateCollection":       "source_locale=en&collection_id={collection_id}",
-	"createCategory":         "source_locale=en&collection_id={collection_id}&translations[en][name]=X",
-	"updateCategory":         "source_locale=en&collection_id={collection_id}&category_id={category_id}",
-	"createArticle":          "source_locale=en&collection_id={collection_id}&translations[en][title]=X&translations[en][content]=X",
-	"updateArticle":          "source_locale=en&collection_id={collection_id}",
-	"updateDraft":            "source_locale=en&collection_id={collection_id}",
-	"createArticleFeedback":  "article_id={article_id}&feedback=X",
-	"createArticleReaction":  "reaction=positive",
+	"applyMacro":             "saved_reply_id={saved_reply_id}",
+
+	"applyMacroToConversations": "conversations[]={conversation_id}&saved_reply_id={saved_reply_id}",
+	"splitConversation":         "interaction={later_id}",
+	"rethreadInteraction":       "conversation={other_id}",
+	"updateMembership":          "roles[]={role_id}",
+	"updateAvailability":        "force_offline=1&while_in_app=0&use_schedule=0",
+	"createRole":                "name=X",
+	"updateRole":                "name=X",
+	"createInvitation":          "email=x@example.org&roles[]={role_id}",
+	"acceptInvitation":          "name=X&password=password",
+	"updateUser":                "name=X",
+	"createToken":               "name=X",
+	"login":                     "email=x@example.org&password=password",
+	"createSuppression":         "email=x@example.org",
+	"createBlockedSender":       "sender=x@spam.example",
+	"setPresence":               "doing=reading",
+	"listPresence":              "conversation_id[]={conversation_id}",
+	"createSavedReply":          "name=X&body=x&is_shared=1",
+	"updateSavedReply":          "name=X&body=x&is_shared=1",
+	"updateSignature":           "body=x",
+	"createPortalKey":           "name=X&algorithm=HS256",
+	"createWebhook":             "url=https://example.org&events[]=*",
+	"updateWebhook":             "is_active=0",
+	"createSite":                "account_id={account_id}&name=X",
+	"listSites":                 "account_id={account_id}",
+	"createSiteFile":            "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"updateSiteFile":            "filename=x.txt",
+	"createTheme":               "name=X",
+	"uploadTheme":               "--cut\nContent-Disposition: form-data; name=\"zip\"; filename=\"x.zip\"\n\nX\n--cut--\n",
+	"putThemeFile":              "content=eA==",
+	"updateSite":                "account_id={account_id}&name=X",
+	"createCollection":          "source_locale=en&translations[en][name]=X",
+	"updateCollection":          "source_locale=en&collection_id={collection_id}",
+	"createCategory":            "source_locale=en&collection_id={collection_id}&translations[en][name]=X",
+	"updateCategory":            "source_locale=en&collection_id={collection_id}&category_id={category_id}",
+	"createArticle":             "source_locale=en&collection_id={collection_id}&translations[en][title]=X&translations[en][content]=X",
+	"updateArticle":             "source_locale=en&collection_id={collection_id}",
+	"updateDraft":               "source_locale=en&collection_id={collection_id}",
+	"createArticleFeedback":     "article_id={article_id}&feedback=X",
+	"createArticleReaction":     "reaction=positive",
 }
 
 var bodiless = []string{
@@ -120,14 +143,17 @@ var bodiless = []string{
 	"testMailbox", "testMailboxOutbound", "reconcileMailbox",
 	"listMailboxes", "getMailbox", "deleteMailbox", "getMailboxStatus", "listFailures", "getFailure", "getRawMail", "replayMail", "ignoreMail", "replayMails",
 	"listCustomers", "getCustomer", "deleteCustomer", "listCustomerConversations", "exportCustomer",
-	"listConversations", "getConversation", "deleteConversation", "getContext", "getCounts", "getMailHealth",
+	"listConversations", "searchConversations", "getConversation", "listConversationHistory", "deleteConversation", "getContext", "getCounts", "getMailHealth",
 	"listInteractions", "getInteraction", "getThreading", "deleteInteraction",
 	"listAttachments", "getAttachment", "deleteAttachment", "getAttachmentContent",
 	"listDomains", "getDomain", "deleteDomain", "verifyDomain",
 	"listPGPKeys", "getPGPKey", "deletePGPKey",
 	"docs",
-	"listTeams", "getTeam", "deleteTeam",
-	"listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
+	"exportCustomers", "getCustomerImport", "stopCustomerImport", "deleteCustomerImport", "getCustomerImportReport",
+	"listCompanies", "getCompany", "deleteCompany",
+	"listTeams", "getTeam", "deleteTeam", "listTeamQueue", "listTeamMembers",
+	"listCalendars", "getCalendar", "deleteCalendar", "listAutoReplies", "getAutoReply", "deleteAutoReply", "listRules", "getRule", "deleteRule", "listRuleRuns", "getReplay", "listReplayedConversations", "deleteReplay", "listSLAs", "getSLA", "deleteSLA",
+	"listFields", "listFormFields", "getField", "deleteField", "listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
 	"listInvitations", "deleteInvitation", "listTokens", "deleteToken", "logout",
@@ -137,7 +163,7 @@ var bodiless = []string{
 	"getSignature", "listSavedReplies", "getSavedReply", "deleteSavedReply", "fillSavedReply",
 	"listSavedReplyFiles", "getSavedReplyFile", "deleteSavedReplyFile", "getSavedReplyFileContent", "attachSavedReplyFiles",
 	"getRemoteImage", "getSeenImage",
-	"listAuditLog", "listLanguages",
+	"listAuditLog", "listLanguages", "deletePicture", "getPicture",
 	"disableMember", "enableMember", "resetSecondFactor", "removeMemberIdentities", "removeMemberPasskeys",
 	"listJoinRules", "getJoinRule", "deleteJoinRule", "listIdentityProviders", "listIdentities", "removeIdentity", "listPasskeys", "removePasskey",
 	"listBuriedJobs", "retryBuriedJob", "dropBuriedJob",
@@ -181,6 +207,7 @@ func settled(t testing.TB, w *world) map[string]string {
 	conversation, interaction := mail.ConversationID, mail.InteractionID
 	other := created(account+"/conversations", "channel=email&to=ada@example.com")
 	tag := created(account+"/conversation-tags", "tag=Urgent")
+	field := created(account+"/fields", "label=Tier&applies_to=conversation&type=text")
 	view := created(account+"/conversation-views", "name=Mine&filter[agent]=me")
 	in := account + "/conversations/" + strconv.FormatInt(conversation, 10) + "/interactions"
 	later := created(in, "type=customer&body=Help!")
@@ -191,7 +218,7 @@ func settled(t testing.TB, w *world) map[string]string {
 		t.Fatal(err)
 	}
 	d := w.desk(t)
-	customers, err := d.Customers(t.Context(), helpdesk.CustomerQuery{}, transport.Paging{}.Request())
+	customers, err := d.Customers().List(t.Context(), helpdesk.CustomerQuery{}, transport.Paging{}.Request())
 	if err != nil || len(customers.Items) != 1 {
 		t.Fatal(customers, err)
 	}
@@ -206,16 +233,24 @@ func settled(t testing.TB, w *world) map[string]string {
 		"account_id": w.account.ID, "mailbox_id": mailbox, "conversation_id": conversation, "interaction_id": interaction,
 		"attachment_id": attachment, "failure_id": failure, "customer_id": customer.ID,
 		"domain_id": domain, "key_id": key, "email_id": email,
-		"later_id": later, "tag_id": tag, "view_id": view, "other_id": other, "second_id": second,
+		"later_id": later, "tag_id": tag, "field_id": field, "view_id": view, "other_id": other, "second_id": second,
 	} {
 		ids[name] = strconv.FormatInt(id, 10)
 	}
 	ids["suppression_id"] = strconv.FormatInt(created(account+"/suppressions", "email=gone@example.org"), 10)
 	ids["job_id"] = strconv.FormatInt(w.bury(t, "webhook.send", 3), 10)
 	ids["team_id"] = strconv.FormatInt(created(account+"/teams", "name=Sales"), 10)
+	ids["calendar_id"] = strconv.FormatInt(created(account+"/calendars", "name=Office&timezone=UTC&week[mon][0][from]=09:00&week[mon][0][to]=17:00"), 10)
+	ids["auto_reply_id"] = strconv.FormatInt(created(account+"/auto-replies", "name=Thanks&translations[en][body]=Thanks"), 10)
+	ids["rule_id"] = strconv.FormatInt(created(account+"/rules", "name=VIP&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high"), 10)
+	ids["replay_id"] = strconv.FormatInt(created(account+"/rules/replay", "rule_id="+ids["rule_id"]), 10)
+	ids["sla_id"] = strconv.FormatInt(created(account+"/slas", "name=Gold&first_reply=60"), 10)
+	ids["company_id"] = strconv.FormatInt(created(account+"/companies", "name=Acme"), 10)
+	ids["other_company_id"] = strconv.FormatInt(created(account+"/companies", "name=Other"), 10)
+	w.imported(t)
 	ids["owner_id"] = strconv.FormatInt(w.desk(t).UserID(), 10)
 	ids["blocked_sender_id"] = strconv.FormatInt(created(account+"/blocked-senders", "sender=spam.example"), 10)
-	ids["saved_reply_id"] = strconv.FormatInt(created(account+"/saved-replies", "name=Thanks&body=x&is_shared=1"), 10)
+	ids["saved_reply_id"] = strconv.FormatInt(created(account+"/saved-replies", "name=Thanks&body=x&is_shared=1&actions[0][type]=set_priority&actions[0][value]=high"), 10)
 	ids["reply_file_id"] = strconv.FormatInt(created(account+"/saved-replies/"+ids["saved_reply_id"]+"/files",
 		strings.ReplaceAll(valid["createSavedReplyFile"], "\n", "\r\n"), "Content-Type", "multipart/form-data; boundary=cut"), 10)
 	w.settlePeople(t, ids)
@@ -373,7 +408,7 @@ func TestMailboxScope(t *testing.T) {
 			w.limit(t, 1<<40)
 			for _, r := range w.table.Routes() {
 				scoped := slices.ContainsFunc(r.Params(), func(p string) bool { return p == "mailbox_id" || p == "conversation_id" })
-				if !scoped && r.ID != "deleteConversations" && r.ID != "updateConversations" {
+				if !scoped && !slices.Contains([]string{"deleteConversations", "updateConversations", "applyMacroToConversations"}, r.ID) {
 					continue
 				}
 				want := http.StatusNotFound
@@ -408,3 +443,6 @@ func (w *world) limit(t testing.TB, mailboxID int64) {
 		t.Fatal(err)
 	}
 }
+
+// tinyGIF is an image without a line feed, which a form would change.
+const tinyGIF = "GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"

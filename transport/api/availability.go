@@ -67,7 +67,7 @@ func (a *api) addAvailability(t *transport.Table) {
 }
 
 func (a *api) getAvailability(ctx context.Context, d *helpdesk.Desk, in membershipID) (availability, error) {
-	m, err := d.Availability(ctx, in.MembershipID)
+	m, err := d.Members().Availability(ctx, in.MembershipID)
 	return showAvailability(d, m), err
 }
 
@@ -85,13 +85,13 @@ func (a *api) updateAvailability(ctx context.Context, d *helpdesk.Desk, in avail
 		}
 		input.Schedule = storage.Some(all)
 	}
-	m, err := d.SetAvailability(ctx, in.MembershipID, input)
+	m, err := d.Members().SetAvailability(ctx, in.MembershipID, input)
 	return showAvailability(d, m), err
 }
 
 func showAvailability(d *helpdesk.Desk, m identity.Membership) availability {
 	out := availability{
-		IsOnline: d.Online(m), ForceOffline: m.Availability.ForceOffline, WhileInApp: m.Availability.WhileInApp,
+		IsOnline: d.Members().Online(m), ForceOffline: m.Availability.ForceOffline, WhileInApp: m.Availability.WhileInApp,
 		UseSchedule: m.Availability.UseSchedule, Timezone: m.Availability.Timezone,
 	}
 	if out.Timezone == "" {

@@ -44,23 +44,23 @@ func (a *api) addBlockedSenders(t *transport.Table) {
 			"only spam conversations. 422 if already blocked, and for addresses of mailboxes and members. Needs customers.update.")
 	create.Status = http.StatusCreated
 	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in blockedSenderInput) (blockedSender, error) {
-		b, err := d.BlockSender(ctx, in.Sender)
+		b, err := d.BlockedSenders().Block(ctx, in.Sender)
 		return showBlockedSender(b), err
 	})
 	transport.HandlePage(t, a.desk, op("listBlockedSenders", http.MethodGet, blockedSendersPath, "List blocked senders", "Newest first. Needs customers.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in blockedSenderList) (storage.Page[blockedSender], error) {
-			page, err := d.BlockedSenders(ctx, in.Email, in.Request())
+			page, err := d.BlockedSenders().List(ctx, in.Email, in.Request())
 			return mapPage(page, showBlockedSender), err
 		})
 	transport.Handle(t, a.desk, op("getBlockedSender", http.MethodGet, blockedSenderPath, "Retrieve a blocked sender", "Needs customers.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in blockedSenderID) (blockedSender, error) {
-			b, err := d.BlockedSender(ctx, in.BlockedSenderID)
+			b, err := d.BlockedSenders().Get(ctx, in.BlockedSenderID)
 			return showBlockedSender(b), err
 		})
 	transport.HandleEmpty(t, a.desk, op("deleteBlockedSender", http.MethodDelete, blockedSenderPath, "Unblock a sender",
 		"Existing spam stays spam. Needs customers.update."),
 		func(ctx context.Context, d *helpdesk.Desk, in blockedSenderID) error {
-			return d.UnblockSender(ctx, in.BlockedSenderID)
+			return d.BlockedSenders().Unblock(ctx, in.BlockedSenderID)
 		})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	business "github.com/helpwright/helpwright/helpdesk/hours"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/transport"
@@ -35,10 +36,15 @@ type conversation struct {
 	Priority        string             `json:"priority,omitempty" enum:"low,normal,high,urgent" description:"Whether it is visible to members."`
 	SpamAt          *transport.Time    `json:"spam_at" description:"When it was marked as spam and closed. Null: not spam."`
 	Tags            []conversationTag  `json:"tags"`
+	Fields          map[string]any     `json:"fields" description:"Values of the fields of conversations. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect. Null: none."`
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
+	SLA             *conversationSLA   `json:"sla" description:"What was promised for it. Null: nothing."`
+	DueAt           *transport.Time    `json:"due_at" description:"When the next target of its SLA is due, in the past if it is overdue. Null: none is, or time stands still."`
 	UnreadCount     int64              `json:"unread_count" description:"Number of customer interactions that the caller has not read."`
 	CreatedAt       transport.Time     `json:"created_at" description:"For mail from a fetched mailbox's backlog: when it was sent."`
 	UpdatedAt       transport.Time     `json:"updated_at" description:"Time of the latest interaction, like created_at."`
+
+	Highlight *conversationHighlight `json:"highlight,omitempty" description:"Passages that match the search. Only of searchConversations."`
 }
 
 // emailRef is an address of a customer.
@@ -58,6 +64,7 @@ type conversationInput struct {
 	Priority     string             `json:"priority" enum:"low,normal,high,urgent" default:"normal"`
 	Subject      string             `json:"subject" maxLength:"998" example:"Broken engine"`
 	Interactions []interactionInput `json:"interactions" maxItems:"100"`
+	Fields       fieldValues        `json:"fields" description:"Values of fields. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect."`
 }
 
 type conversationID struct {
@@ -80,6 +87,7 @@ type conversationUpdate struct {
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Snoozes it until then or until the customer writes. Null wakes it, as closing does."`
 	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
+	Fields       fieldValues            `json:"fields" description:"Values of fields. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect. Null or empty: none. Omitted keys stay unchanged."`
 	Spam         storage.Opt[bool]      `json:"spam" description:"True closes it as spam; it then stays closed even if the customer writes. False reopens it unless status says otherwise. Opening a spam conversation also marks it as not spam."`
 }
 
@@ -112,16 +120,19 @@ type conversationFilter struct {
 	Status       words             `json:"status" query:"status" enum:"posted,draft,pending,closed" description:"Any of these."`
 	MailboxID    int64             `json:"mailbox_id" query:"mailbox_id"`
 	CustomerID   int64             `json:"customer_id" query:"customer_id"`
+	CompanyID    int64             `json:"company_id" query:"company_id" description:"Of the customers of this company."`
 	TagID        numbers           `json:"tag_id" query:"tag_id" description:"With any of these tags."`
 	UpdatedSince time.Time         `json:"updated_since" query:"updated_since" description:"Changed at or after this time."`
-	Query        string            `json:"query" query:"query" description:"Words that must all occur in subject, messages, notes or customer. The last one may be a prefix."`
+	Query        string            `json:"query" query:"query" description:"Words that must all occur in subject, messages, notes or customer, and conditions such as from:ada, see searchConversations. The last word may be a prefix."`
 	Awaiting     storage.Opt[bool] `json:"awaiting" query:"awaiting" description:"True: a customer is waiting for an answer. False: none is."`
 	Draft        string            `json:"draft" query:"draft" enum:"me" description:"me: with a draft answer by the caller."`
 	Undelivered  bool              `json:"undelivered" query:"undelivered" description:"With an answer whose delivery failed, bounced or was suppressed."`
 	Snoozed      storage.Opt[bool] `json:"snoozed" query:"snoozed" description:"True: snoozed. False: not snoozed."`
 	Priority     words             `json:"priority" query:"priority" enum:"low,normal,high,urgent" description:"Any of these."`
 	Spam         storage.Opt[bool] `json:"spam" query:"spam" description:"True: spam. False: not spam. Default: both."`
-	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	Fields       fieldConditions   `json:"fields" query:"fields" description:"By key of a field: a value or several, of which any is enough, or from and to of a number, a date or a time, or empty, as in fields[plan]=gold, fields[amount][from]=10 and fields[plan][empty]=true."`
+	Due          string            `json:"due" query:"due" enum:"soon,breached,today,any" description:"When a target of an SLA is due. soon: its share of the time that counts as soon has begun. breached: overdue. today: on this day, in UTC or the timezone of the request. any: at any time."`
+	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since,due_at" default:"created_at" description:"due_at: conversations of which nothing is due come last in ascending order."`
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
@@ -154,7 +165,10 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 		among(problem, "draft", in.Draft, helpdesk.AgentMe)
 	}
 	if in.SortBy != "" {
-		among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since")
+		among(problem, "sort_by", in.SortBy, "created_at", "updated_at", "number", "customer_awaiting_reply_since", "due_at")
+	}
+	if in.Due != "" {
+		among(problem, "due", in.Due, "soon", "breached", "today", "any")
 	}
 	if in.SortType != "" {
 		among(problem, "sort_type", in.SortType, "asc", "desc")
@@ -163,8 +177,8 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 
 func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	f := helpdesk.ViewFilter{
-		Agent: string(in.UserID), TeamID: in.TeamID, MailboxID: in.MailboxID, CustomerID: in.CustomerID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
-		Words: in.Query, Draft: in.Draft, Undelivered: in.Undelivered,
+		Agent: string(in.UserID), TeamID: in.TeamID, MailboxID: in.MailboxID, CustomerID: in.CustomerID, CompanyID: in.CompanyID, TagIDs: in.TagID, UpdatedSince: in.UpdatedSince,
+		Words: in.Query, Draft: in.Draft, Undelivered: in.Undelivered, Fields: in.Fields.query(), Due: helpdesk.Due(in.Due),
 		Sort: helpdesk.ConversationSort(in.SortBy), Ascending: in.SortType == "asc",
 	}
 	if waits, given := in.Awaiting.Get(); given {
@@ -189,12 +203,66 @@ type conversationList struct {
 	expanding
 	transport.Paging
 	conversationFilter
-	ViewID int64 `query:"view_id" description:"Apply this view's filters and order, unless overridden here."`
+	ViewID   int64  `query:"view_id" description:"Apply this view's filters and order, unless overridden here."`
+	Timezone string `query:"timezone" example:"Europe/Berlin" description:"IANA name, of the days in due and query. Default: UTC."`
 }
 
 // CheckInput refuses invalid filters.
 func (in *conversationList) CheckInput(problem func(field, text string)) {
 	in.check("user_id", problem)
+	checkZone(problem, in.Timezone)
+}
+
+// query returns the query of a user.
+func (in *conversationList) query(userID int64) helpdesk.ConversationQuery {
+	query, _ := in.filter().Query(userID) // CheckInput has validated it
+	query.ViewID, query.Zone = in.ViewID, zoneOf(in.Timezone)
+	return query
+}
+
+// checkZone refuses an unknown timezone.
+func checkZone(problem func(field, text string), name string) {
+	if _, err := business.Zone(name); name != "" && err != nil {
+		problem("timezone", "must be the name of a time zone, such as Europe/Berlin")
+	}
+}
+
+// zoneOf returns a time zone that checkZone has let pass; "" is UTC.
+func zoneOf(name string) *time.Location {
+	zone, err := business.Zone(name)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+type conversationSearch struct {
+	expanding
+	transport.Paging
+	Query     string `query:"query" maxLength:"1000" example:"from:ada refund is:open" description:"Words that must all occur in subject, messages, notes or customer; the last one may be a prefix. Conditions: from:, to:, subject:, tag:, mailbox:, assigned:, before: and after: a day such as 2026-01-31, 2026-01, 2026, today, yesterday or 7d (in UTC or timezone), has:attachment, is:open, pending, closed, snoozed, spam, unassigned, mine, waiting or undelivered, and phrases in quotes. A hyphen before a word or a condition excludes it. Spam is left out without is:spam. Empty: all."`
+	Ascending bool   `query:"ascending" description:"The longest unchanged first instead of the newest."`
+	Timezone  string `query:"timezone" example:"Europe/Berlin" description:"IANA name, of the days in query. Default: UTC."`
+}
+
+// CheckInput refuses an unknown timezone.
+func (in *conversationSearch) CheckInput(problem func(field, text string)) {
+	checkZone(problem, in.Timezone)
+}
+
+// searchResults is a page of conversations that a search found.
+type searchResults struct {
+	Conversations []conversation `json:"conversations" description:"The latest changed first unless ascending."`
+	Count         *int           `json:"count" description:"How many conversations were found. Null on later pages."`
+	AtLeast       bool           `json:"at_least" description:"There may be more than count: it ends at 1000, and for phrases with the page."`
+	Corrected     *string        `json:"corrected" description:"The query that was answered because nothing was found for the given one: words that no conversation has are replaced by words that differ by one character. Null: the given one."`
+	Incomplete    bool           `json:"incomplete" description:"For phrases, only the latest messages of long conversations were searched."`
+	NextCursor    *string        `json:"next_cursor" description:"The cursor of the next page. Null: this is the last one. With phrases, a page may be empty and yet have a next one."`
+}
+
+// conversationHighlight shows why a conversation was found.
+type conversationHighlight struct {
+	Subject string `json:"subject" description:"HTML: escaped text with the matches in mark elements."`
+	Snippet string `json:"snippet" description:"A passage of one of the latest messages, as HTML like subject. Empty if none of them matches."`
 }
 
 type conversationBulk struct {
@@ -237,6 +305,10 @@ func (a *api) addConversations(t *transport.Table) {
 		"Newest first unless sorted otherwise. Needs conversations.view, and views.view for view_id.")
 	list.Expand, list.Customers = expand, true
 	transport.HandlePage(t, a.talk, list, both(a.listConversations, a.portalListConversations))
+	find := op("searchConversations", http.MethodGet, conversationsPath+"/search", "Search conversations",
+		"Finds conversations with the passages that match, the latest changed first. Needs conversations.view and interactions.view.")
+	find.Expand = expand
+	transport.Handle(t, a.desk, find, a.searchConversations)
 	get := op("getConversation", http.MethodGet, conversationPath, "Retrieve a conversation", "Needs conversations.view.")
 	get.Expand, get.Customers = expand, true
 	transport.Handle(t, a.talk, get, both(a.getConversation, a.portalGetConversation))
@@ -260,19 +332,17 @@ func (a *api) createConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	}
 	input := helpdesk.ConversationInput{
 		Channel: in.Channel, To: in.To, MailboxID: in.MailboxID.Or(0), UserID: in.UserID, TeamID: in.TeamID,
-		Status: helpdesk.Status(in.Status), Priority: helpdesk.Priority(in.Priority), Subject: in.Subject,
+		Status: helpdesk.Status(in.Status), Priority: helpdesk.Priority(in.Priority), Subject: in.Subject, Fields: in.Fields.texts(),
 	}
 	for _, one := range in.Interactions {
 		input.Interactions = append(input.Interactions, a.interactionInput(d, one))
 	}
-	c, err := d.CreateConversation(ctx, input)
+	c, err := d.Conversations().Create(ctx, input)
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
 
 func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conversationList) (storage.Page[conversation], error) {
-	query, _ := in.filter().Query(d.UserID()) // CheckInput has validated it
-	query.ViewID = in.ViewID
-	page, err := d.MarkedConversations(ctx, query, in.Request())
+	page, err := d.Conversations().ListMarked(ctx, in.query(d.UserID()), in.Request())
 	if err != nil {
 		return storage.Page[conversation]{}, err
 	}
@@ -280,8 +350,36 @@ func (a *api) listConversations(ctx context.Context, d *helpdesk.Desk, in conver
 	return storage.Page[conversation]{Items: shown, Next: page.Next, Prev: page.Prev}, err
 }
 
+func (a *api) searchConversations(ctx context.Context, d *helpdesk.Desk, in conversationSearch) (searchResults, error) {
+	query := helpdesk.ConversationQuery{Query: in.Query, Sort: helpdesk.ByUpdated, Ascending: in.Ascending, Zone: zoneOf(in.Timezone)}
+	page, err := d.Conversations().Search(ctx, query, in.Request())
+	if err != nil {
+		return searchResults{}, err
+	}
+	rows := make([]helpdesk.MarkedConversation, len(page.Items))
+	for i, hit := range page.Items {
+		rows[i] = hit.MarkedConversation
+	}
+	shown, err := showMarked(ctx, d, rows, in.Expand)
+	out := searchResults{Conversations: shown, AtLeast: page.AtLeast, Incomplete: page.Unread}
+	for i := range shown {
+		highlight := conversationHighlight(page.Items[i].Highlight)
+		shown[i].Highlight = &highlight
+	}
+	if in.Cursor == "" {
+		out.Count = &page.Count
+	}
+	if page.Corrected != "" {
+		out.Corrected = &page.Corrected
+	}
+	if page.Next != "" {
+		out.NextCursor = &page.Next
+	}
+	return out, err
+}
+
 func (a *api) getConversation(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
-	c, err := d.MarkedConversation(ctx, in.ConversationID)
+	c, err := d.Conversations().GetMarked(ctx, in.ConversationID)
 	return one(ctx, d, c, err, in.Expand, showMarked)
 }
 
@@ -289,23 +387,23 @@ func (a *api) updateConversation(ctx context.Context, d *helpdesk.Desk, in conve
 	if err := mayExpand(d, in.Expand); err != nil {
 		return conversation{}, err
 	}
-	c, err := d.UpdateConversation(ctx, in.ConversationID, helpdesk.ConversationUpdate{
-		Subject: in.Subject.Or(""), MailboxID: in.MailboxID, UserID: in.UserID, TeamID: in.TeamID, Status: asNamed[helpdesk.Status](in.Status),
-		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
+	c, err := d.Conversations().Update(ctx, in.ConversationID, helpdesk.ConversationUpdate{
+		Subject: storage.Some(in.Subject.Or("")), MailboxID: in.MailboxID, UserID: in.UserID, TeamID: in.TeamID, Status: asNamed[helpdesk.Status](in.Status),
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam, Fields: in.Fields.texts(),
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
 
 func (a *api) deleteConversation(ctx context.Context, d *helpdesk.Desk, in conversationID) error {
-	return d.DeleteConversation(ctx, in.ConversationID)
+	return d.Conversations().Delete(ctx, in.ConversationID)
 }
 
 func (a *api) deleteConversations(ctx context.Context, d *helpdesk.Desk, in conversationBulk) error {
-	return d.DeleteConversations(ctx, in.Conversations)
+	return d.Conversations().DeleteAll(ctx, in.Conversations)
 }
 
 func (a *api) getContext(ctx context.Context, d *helpdesk.Desk, _ struct{}) (deskContext, error) {
-	active, err := d.Context(ctx)
+	active, err := d.Members().Active(ctx)
 	out := deskContext{ActiveUsers: []activeUser{}, IsOnline: len(active) > 0}
 	for _, m := range active {
 		out.ActiveUsers = append(out.ActiveUsers, activeUser{
@@ -346,13 +444,13 @@ func reached(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.MarkedConver
 	if !d.Holds(identity.ConversationsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
 	}
-	return d.Reached(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.RefersTo} }))
+	return d.Conversations().Reached(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.RefersTo} }))
 }
 
 // showConversations adds tags and unread messages to conversations and shows them.
 func showConversations(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Conversation, expand transport.Expand) ([]conversation, error) {
 	of := ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} })
-	marks, err := d.TagsAndUnread(ctx, of)
+	marks, err := d.Conversations().TagsAndUnread(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -383,7 +481,7 @@ func showMarked(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.MarkedCon
 		}
 	}
 	if expand.Has("mailbox") {
-		found, err := d.MailboxesByID(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.MailboxID} }))
+		found, err := d.Mailboxes().ByID(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.MailboxID} }))
 		if err != nil {
 			return nil, err
 		}
@@ -396,9 +494,14 @@ func showMarked(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.MarkedCon
 			return nil, err
 		}
 	}
+	set, err := d.Conversations().Fields(ctx, ids(rows, func(c helpdesk.MarkedConversation) []int64 { return []int64{c.ID} }))
+	if err != nil {
+		return nil, err
+	}
 	out := make([]conversation, len(rows))
 	for i, c := range rows {
 		out[i] = showConversation(c.Conversation)
+		out[i].Fields = showFields(set, c.ID)
 		if referred[c.RefersTo] {
 			out[i].RefersTo = idOrNull(c.RefersTo)
 		}
@@ -424,16 +527,16 @@ func showConversation(c helpdesk.Conversation) conversation {
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), TeamID: idOrNull(c.TeamID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: transport.TimePtr(&c.AwaitingSince), SnoozedUntil: transport.TimePtr(&c.SnoozedUntil),
-		Priority: string(c.Priority), SpamAt: transport.TimePtr(&c.SpamAt), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
+		Priority: string(c.Priority), SpamAt: transport.TimePtr(&c.SpamAt), SLA: showConversationSLA(c), DueAt: transport.TimePtr(&c.DueAt), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
 	}
 }
 
 // findCustomers returns customers by id, for showing them.
 func findCustomers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]customer, error) {
-	found, err := d.CustomersByID(ctx, ids)
-	shown := make(map[int64]customer, len(found))
-	for _, c := range found {
-		shown[c.ID] = showCustomer(d, c)
+	found, err := d.Customers().ByID(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
-	return shown, err
+	all, err := showCustomers(ctx, d, found)
+	return byID(all, func(c customer) int64 { return c.ID }), err
 }

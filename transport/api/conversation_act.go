@@ -21,6 +21,7 @@ type bulkUpdate struct {
 
 	SnoozedUntil storage.Opt[time.Time] `json:"snoozed_until" description:"Snoozes them until then or until the customer writes. Null wakes them."`
 	Priority     storage.Opt[string]    `json:"priority" enum:"low,normal,high,urgent"`
+	Fields       fieldValues            `json:"fields" description:"Values of fields. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect. Null or empty: none. Omitted keys stay unchanged."`
 	Spam         storage.Opt[bool]      `json:"spam" description:"True closes them as spam; false reopens those that were spam."`
 }
 
@@ -49,9 +50,9 @@ func (a *api) addOrganising(t *transport.Table) {
 			"it. Needs conversations.update, and conversations.assign to set user_id or team_id."), a.updateConversations)
 	transport.Handle(t, a.desk, op("readConversation", http.MethodPost, conversationPath+"/read", "Mark a conversation as read",
 		"For the caller: unread_count then counts only later customer interactions. Answering also marks it as read; retrieving "+
-			"does not. Needs conversations.view."), a.marking((*helpdesk.Desk).MarkRead))
+			"does not. Needs conversations.view."), a.marking(helpdesk.Conversations.MarkRead))
 	transport.Handle(t, a.desk, op("unreadConversation", http.MethodPost, conversationPath+"/unread", "Mark a conversation as unread",
-		"For the caller: unread_count then counts all customer interactions. Needs conversations.view."), a.marking((*helpdesk.Desk).MarkUnread))
+		"For the caller: unread_count then counts all customer interactions. Needs conversations.view."), a.marking(helpdesk.Conversations.MarkUnread))
 	transport.Handle(t, a.desk, op("mergeConversation", http.MethodPost, conversationPath+"/merge", "Merge a conversation into another one",
 		"Moves its interactions, participants and tags to the other conversation and removes it. Answers to its mails go to the "+
 			"other one, which keeps its customer, subject, mailbox and assignee. Returns the other conversation. Needs "+
@@ -68,9 +69,9 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 	if err := mayExpand(d, in.Expand); err != nil {
 		return storage.Page[conversation]{}, err
 	}
-	all, err := d.UpdateConversations(ctx, in.Conversations, helpdesk.BulkUpdate{
+	all, err := d.Conversations().UpdateAll(ctx, in.Conversations, helpdesk.BulkUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), UserID: in.UserID, TeamID: in.TeamID, MailboxID: in.MailboxID, TagIDs: in.Tags,
-		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam,
+		SnoozedUntil: in.SnoozedUntil, Priority: asNamed[helpdesk.Priority](in.Priority), Spam: in.Spam, Fields: in.Fields.texts(),
 	})
 	if err != nil {
 		return storage.Page[conversation]{}, err
@@ -80,12 +81,12 @@ func (a *api) updateConversations(ctx context.Context, d *helpdesk.Desk, in bulk
 }
 
 // marking makes an operation from a method that moves the caller's read mark.
-func (a *api) marking(mark func(*helpdesk.Desk, context.Context, int64) (helpdesk.Conversation, error)) func(context.Context, *helpdesk.Desk, conversationGet) (conversation, error) {
+func (a *api) marking(mark func(helpdesk.Conversations, context.Context, int64) (helpdesk.Conversation, error)) func(context.Context, *helpdesk.Desk, conversationGet) (conversation, error) {
 	return func(ctx context.Context, d *helpdesk.Desk, in conversationGet) (conversation, error) {
 		if err := mayExpand(d, in.Expand); err != nil {
 			return conversation{}, err
 		}
-		c, err := mark(d, ctx, in.ConversationID)
+		c, err := mark(d.Conversations(), ctx, in.ConversationID)
 		return one(ctx, d, c, err, in.Expand, showConversations)
 	}
 }
@@ -94,7 +95,7 @@ func (a *api) mergeConversation(ctx context.Context, d *helpdesk.Desk, in mergeI
 	if err := mayExpand(d, in.Expand); err != nil {
 		return conversation{}, err
 	}
-	c, err := d.MergeConversation(ctx, in.ConversationID, in.Into)
+	c, err := d.Conversations().Merge(ctx, in.ConversationID, in.Into)
 	return one(ctx, d, c, err, in.Expand, showConversations)
 }
 
@@ -102,7 +103,7 @@ func (a *api) splitConversation(ctx context.Context, d *helpdesk.Desk, in splitI
 	if err := mayExpand(d, in.Expand); err != nil {
 		return conversation{}, err
 	}
-	c, err := d.SplitConversation(ctx, in.ConversationID, helpdesk.SplitInput{
+	c, err := d.Conversations().Split(ctx, in.ConversationID, helpdesk.SplitInput{
 		InteractionID: in.Interaction, InteractionIDs: in.Interactions, Subject: in.Subject,
 	})
 	return one(ctx, d, c, err, in.Expand, showConversations)

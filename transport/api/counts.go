@@ -49,7 +49,7 @@ func (a *api) addCounts(t *transport.Table) {
 		Summary:     "Count conversations",
 		Description: "Counts the conversations that the member can reach. The numbers are maintained as conversations change, so the cost does not grow with their number. Needs conversations.view.",
 	}, func(ctx context.Context, d *helpdesk.Desk, _ struct{}) (deskCounts, error) {
-		c, err := d.Counts(ctx)
+		c, err := d.Conversations().Counts(ctx)
 		out := deskCounts{
 			Mine: c.Mine, Unassigned: c.Unassigned, Open: c.Open, Waiting: c.Waiting, Snoozed: c.Snoozed, Drafts: c.Drafts, Undelivered: c.Undelivered,
 			Quarantined: c.Quarantined, Spam: c.Spam,

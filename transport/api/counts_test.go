@@ -26,7 +26,7 @@ func TestCountsAreRight(t *testing.T) {
 			w.clock.step = 1000
 			agents := []*helpdesk.Desk{w.desk(t), w.deskOf(t, "agent")}
 			for range 3 {
-				must(agents[0].CreateMailbox(t.Context(), helpdesk.MailboxInput{}))(t)
+				must(agents[0].Mailboxes().Create(t.Context(), helpdesk.MailboxInput{}))(t)
 			}
 			var everybody sync.WaitGroup
 			for n := range 4 {
@@ -36,22 +36,22 @@ func TestCountsAreRight(t *testing.T) {
 			}
 			everybody.Wait()
 			for _, d := range agents {
-				want, got := w.countAll(t, d), must(d.Counts(t.Context()))(t)
+				want, got := w.countAll(t, d), must(d.Conversations().Counts(t.Context()))(t)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Error(diff)
 				}
 			}
 			// The conversations of a member who leaves become unassigned.
 			alf := agents[1].UserID()
-			members := must(agents[0].Members(t.Context(), storage.PageRequest{}))(t).Items
+			members := must(agents[0].Members().List(t.Context(), storage.PageRequest{}))(t).Items
 			at := slices.IndexFunc(members, func(m identity.Membership) bool { return m.UserID == alf })
-			if err := agents[0].RemoveMember(t.Context(), members[at].ID); err != nil {
+			if err := agents[0].Members().Remove(t.Context(), members[at].ID); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.svc.Unassign(t.Context(), storage.ClaimedJob{Job: storage.Job{AccountID: w.account.ID, Subject: alf}}); err != nil {
+			if err := w.svc.Jobs().Unassign(t.Context(), storage.ClaimedJob{Job: storage.Job{AccountID: w.account.ID, Subject: alf}}); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(w.countAll(t, agents[0]), must(agents[0].Counts(t.Context()))(t)); diff != "" {
+			if diff := cmp.Diff(w.countAll(t, agents[0]), must(agents[0].Conversations().Counts(t.Context()))(t)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -83,7 +83,7 @@ func (w *world) countAll(t *testing.T, d *helpdesk.Desk) helpdesk.Counts {
 	by := map[int64]*helpdesk.MailboxCounts{}
 	page := storage.Page[helpdesk.Conversation]{Next: "first"}
 	for req := (storage.PageRequest{Limit: 100}); page.Next != ""; req.Cursor = page.Next {
-		page = must(d.Conversations(t.Context(), helpdesk.ConversationQuery{}, req))(t)
+		page = must(d.Conversations().List(t.Context(), helpdesk.ConversationQuery{}, req))(t)
 		for _, c := range page.Items {
 			if c.Status != helpdesk.StatusPosted && c.Status != helpdesk.StatusPending {
 				continue
@@ -114,7 +114,7 @@ func (w *world) countAll(t *testing.T, d *helpdesk.Desk) helpdesk.Counts {
 		counts.Mailboxes = append(counts.Mailboxes, *m)
 	}
 	slices.SortFunc(counts.Mailboxes, func(a, b helpdesk.MailboxCounts) int { return int(a.MailboxID - b.MailboxID) })
-	drafts := must(d.Conversations(t.Context(), helpdesk.ConversationQuery{DraftBy: d.UserID()}, storage.PageRequest{Limit: 100}))(t)
+	drafts := must(d.Conversations().List(t.Context(), helpdesk.ConversationQuery{DraftBy: d.UserID()}, storage.PageRequest{Limit: 100}))(t)
 	counts.Drafts = int64(len(drafts.Items))
 	return counts
 }
@@ -164,44 +164,44 @@ func (a *busyAgent) act() error {
 	mailbox := 1 + a.Int64N(3)
 	switch a.IntN(12) {
 	case 0, 1, 2, 3:
-		_, err := a.desk.CreateConversation(ctx, helpdesk.ConversationInput{
+		_, err := a.desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 			Channel: "email", To: fmt.Sprintf("c%d@example.com", a.IntN(5)), Status: a.status(), UserID: a.user(), MailboxID: mailbox,
 			Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "Help"}},
 		})
 		return err
 	case 4:
-		_, err := a.desk.CreateMailbox(ctx, helpdesk.MailboxInput{})
+		_, err := a.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{})
 		return err
 	case 5:
-		_, err := a.desk.CreateInteraction(ctx, id, helpdesk.InteractionInput{
+		_, err := a.desk.Interactions().Create(ctx, id, helpdesk.InteractionInput{
 			Type: helpdesk.TypeUser, Status: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusDraft}[a.IntN(2)], Body: "So",
 		})
 		return err
 	case 6:
-		_, err := a.desk.CreateInteraction(ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "And?"})
+		_, err := a.desk.Interactions().Create(ctx, id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "And?"})
 		return err
 	case 7:
-		_, err := a.desk.UpdateConversation(ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(a.status()), UserID: a.user(), MailboxID: storage.Some(mailbox)})
+		_, err := a.desk.Conversations().Update(ctx, id, helpdesk.ConversationUpdate{Status: storage.Some(a.status()), UserID: a.user(), MailboxID: storage.Some(mailbox)})
 		return err
 	case 8:
-		_, err := a.desk.UpdateConversations(ctx, a.some(5), helpdesk.BulkUpdate{Status: storage.Some(a.status()), UserID: a.user(), SnoozedUntil: a.snooze()})
+		_, err := a.desk.Conversations().UpdateAll(ctx, a.some(5), helpdesk.BulkUpdate{Status: storage.Some(a.status()), UserID: a.user(), SnoozedUntil: a.snooze()})
 		return err
 	case 9:
-		_, err := a.desk.MergeConversation(ctx, id, a.some(1)[0])
+		_, err := a.desk.Conversations().Merge(ctx, id, a.some(1)[0])
 		return err
 	case 10:
-		said, err := a.desk.Interactions(ctx, id, storage.PageRequest{})
+		said, err := a.desk.Interactions().List(ctx, id, storage.PageRequest{})
 		if err != nil || len(said.Items) < 2 {
 			return err
 		}
-		_, err = a.desk.SplitConversation(ctx, id, helpdesk.SplitInput{InteractionIDs: []int64{said.Items[1].ID}})
+		_, err = a.desk.Conversations().Split(ctx, id, helpdesk.SplitInput{InteractionIDs: []int64{said.Items[1].ID}})
 		return err
 	}
 	switch a.IntN(4) {
 	case 0:
-		return a.desk.DeleteCustomer(ctx, 1+a.Int64N(5), true)
+		return a.desk.Customers().Delete(ctx, 1+a.Int64N(5), true)
 	case 1:
-		return a.desk.DeleteMailbox(ctx, mailbox, true)
+		return a.desk.Mailboxes().Delete(ctx, mailbox, true)
 	}
-	return a.desk.DeleteConversations(ctx, a.some(1))
+	return a.desk.Conversations().DeleteAll(ctx, a.some(1))
 }

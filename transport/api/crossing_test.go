@@ -23,7 +23,7 @@ func TestCrossingAtOnce(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
-			box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+			box, err := w.desk(t).Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 			if err != nil {
 				t.Fatal(err)
 			}

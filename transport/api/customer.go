@@ -17,13 +17,16 @@ type customer struct {
 	Initials  string            `json:"initials"`
 	FirstName string            `json:"first_name"`
 	LastName  string            `json:"last_name"`
-	Company   string            `json:"company"`
+	CompanyID *int64            `json:"company_id" description:"The company that the customer belongs to. Null: none."`
+	Company   string            `json:"company" description:"Name of the company, or text if there is none."`
 	Note      string            `json:"note" description:"The team's note about the customer, as plain text. Customers do not see it."`
+	External  string            `json:"external_id" description:"The customer's id in another system. Empty: none."`
 	AccountID int64             `json:"account_id"`
 	Avatar    *string           `json:"avatar" description:"URL of an image. Null if there is none."`
 	Emails    []customerEmail   `json:"emails"`
 	Phones    []customerPhone   `json:"phones"`
 	Websites  []customerWebsite `json:"websites"`
+	Fields    map[string]any    `json:"fields" description:"Values of the fields of customers. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect. Null: none."`
 	Stats     *customerStats    `json:"stats,omitempty" description:"Only present when a single customer is retrieved."`
 	CreatedAt transport.Time    `json:"created_at"`
 	UpdatedAt transport.Time    `json:"updated_at"`
@@ -59,11 +62,14 @@ type conversationCounts struct {
 type customerInput struct {
 	FirstName string                      `json:"first_name" required:"true" maxLength:"100" example:"Ada"`
 	LastName  storage.Opt[string]         `json:"last_name" maxLength:"100" example:"Lovelace"`
-	Company   storage.Opt[string]         `json:"company" maxLength:"200"`
+	CompanyID storage.Opt[int64]          `json:"company_id" description:"Null: none. A new customer for whom neither it nor company is given joins the company that has the domain of an address."`
+	Company   storage.Opt[string]         `json:"company" maxLength:"200" description:"Ignored with a company_id. If exactly one company has this name, ignoring case, the customer joins it; otherwise the text is kept and the customer has no company."`
 	Note      storage.Opt[string]         `json:"note" maxLength:"10000" description:"Plain text, visible to the team only."`
+	External  storage.Opt[string]         `json:"external_id" maxLength:"200" description:"The customer's id in another system, unique in the account: 422 if another customer has it. Empty or null: none."`
 	Emails    storage.Opt[[]emailInput]   `json:"emails" maxItems:"15" description:"Replaces the list: omitted items are removed."`
 	Phones    storage.Opt[[]phoneInput]   `json:"phones" maxItems:"25"`
 	Websites  storage.Opt[[]websiteInput] `json:"websites" maxItems:"150"`
+	Fields    fieldValues                 `json:"fields" description:"Values of fields. By key: a text, a number, true or false, the value of an option, a date such as 2026-01-31, a time, or a list for a multiselect. Null or empty: none. Omitted keys stay unchanged."`
 }
 
 // Items without an id, or with an id that the customer does not have, are new.
@@ -94,8 +100,12 @@ type customerUpdate struct {
 
 type customerList struct {
 	transport.Paging
-	Email string `query:"email" description:"The customer with this address."`
-	Query string `query:"query" description:"Words that must all occur in names, company, addresses or phones. The last one may be a prefix."`
+	Email     string `query:"email" description:"The customer with this address."`
+	External  string `query:"external_id" description:"The customer with this id in another system."`
+	CompanyID int64  `query:"company_id"`
+	Query     string `query:"query" description:"Words that must all occur in names, company, addresses or phones. The last one may be a prefix."`
+
+	Fields fieldConditions `query:"fields" description:"By key of a field: a value or several, of which any is enough, or from and to of a number, a date or a time, or empty, as in fields[plan]=gold, fields[amount][from]=10 and fields[plan][empty]=true."`
 }
 
 type customerDeletion struct {
@@ -133,22 +143,26 @@ func (a *api) addCustomers(t *transport.Table) {
 }
 
 func (a *api) createCustomer(ctx context.Context, d *helpdesk.Desk, in customerInput) (customer, error) {
-	c, err := d.CreateCustomer(ctx, in.input())
-	return showCustomer(d, c), err
+	c, err := d.Customers().Create(ctx, in.input())
+	return oneCustomer(ctx, d, c, err)
 }
 
 func (a *api) listCustomers(ctx context.Context, d *helpdesk.Desk, in customerList) (storage.Page[customer], error) {
-	page, err := d.Customers(ctx, helpdesk.CustomerQuery{Email: in.Email, Query: in.Query}, in.Request())
-	return mapPage(page, func(c helpdesk.Customer) customer { return showCustomer(d, c) }), err
+	page, err := d.Customers().List(ctx, helpdesk.CustomerQuery{Email: in.Email, ExternalID: in.External, CompanyID: in.CompanyID, Query: in.Query, Fields: in.Fields.query()}, in.Request())
+	if err != nil {
+		return storage.Page[customer]{}, err
+	}
+	shown, err := showCustomers(ctx, d, page.Items)
+	return storage.Page[customer]{Items: shown, Next: page.Next, Prev: page.Prev}, err
 }
 
 func (a *api) getCustomer(ctx context.Context, d *helpdesk.Desk, in customerID) (customer, error) {
-	c, err := d.Customer(ctx, in.CustomerID)
+	c, err := d.Customers().Get(ctx, in.CustomerID)
 	if err != nil {
 		return customer{}, err
 	}
-	stats, err := d.CustomerStats(ctx, in.CustomerID)
-	out := showCustomer(d, c)
+	stats, err := d.Customers().Stats(ctx, in.CustomerID)
+	out, err := oneCustomer(ctx, d, c, err)
 	out.Stats = &customerStats{Conversations: conversationCounts{
 		Total: stats.Total, Posted: stats.Posted, Pending: stats.Pending, Closed: stats.Closed, EmailChannel: stats.EmailChannel,
 	}}
@@ -156,20 +170,21 @@ func (a *api) getCustomer(ctx context.Context, d *helpdesk.Desk, in customerID) 
 }
 
 func (a *api) updateCustomer(ctx context.Context, d *helpdesk.Desk, in customerUpdate) (customer, error) {
-	c, err := d.UpdateCustomer(ctx, in.CustomerID, in.input())
-	return showCustomer(d, c), err
+	c, err := d.Customers().Update(ctx, in.CustomerID, in.input())
+	return oneCustomer(ctx, d, c, err)
 }
 
 func (a *api) deleteCustomer(ctx context.Context, d *helpdesk.Desk, in customerDeletion) error {
-	return d.DeleteCustomer(ctx, in.CustomerID, in.Force)
+	return d.Customers().Delete(ctx, in.CustomerID, in.Force)
 }
 
 func (in customerInput) input() helpdesk.CustomerInput {
 	return helpdesk.CustomerInput{
-		FirstName: in.FirstName, LastName: in.LastName, Company: in.Company, Note: in.Note,
+		FirstName: storage.Some(in.FirstName), LastName: in.LastName, CompanyID: in.CompanyID, Company: in.Company, Note: in.Note, ExternalID: in.External,
 		Emails:   items(in.Emails, func(e emailInput) helpdesk.Item { return helpdesk.Item{ID: e.ID.Or(0), Value: e.Email} }),
 		Phones:   items(in.Phones, func(p phoneInput) helpdesk.Item { return helpdesk.Item{ID: p.ID.Or(0), Value: p.Phone} }),
 		Websites: items(in.Websites, func(w websiteInput) helpdesk.Item { return helpdesk.Item{ID: w.ID.Or(0), Value: w.Website} }),
+		Fields:   in.Fields.texts(),
 	}
 }
 
@@ -187,7 +202,7 @@ func items[T any](list storage.Opt[[]T], item func(T) helpdesk.Item) storage.Opt
 
 func showCustomer(d *helpdesk.Desk, c helpdesk.Customer) customer {
 	out := customer{
-		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note,
+		ID: c.ID, Name: c.Name(), Initials: c.Initials(), FirstName: c.FirstName, LastName: c.LastName, CompanyID: idOrNull(c.CompanyID), Company: c.Company, Note: c.Note, External: c.ExternalID,
 		AccountID: d.AccountID(), Emails: []customerEmail{}, Phones: []customerPhone{}, Websites: []customerWebsite{},
 		CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
 	}
@@ -211,13 +226,14 @@ type customerConversations struct {
 	UpdatedSince time.Time `query:"updated_since" description:"Changed at or after this time."`
 	Query        string    `query:"query" description:"Words, as for the list of all conversations."`
 	SortBy       string    `query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since" default:"created_at"`
+	Timezone     string    `query:"timezone" example:"Europe/Berlin" description:"IANA name, of the days in query. Default: UTC."`
 	SortType     string    `query:"sort_type" enum:"asc,desc" default:"desc"`
 }
 
 // list returns the list of all conversations, filtered by the customer.
 func (in *customerConversations) list() conversationList {
 	return conversationList{
-		expanding: in.expanding, Paging: in.Paging, conversationFilter: conversationFilter{
+		expanding: in.expanding, Paging: in.Paging, Timezone: in.Timezone, conversationFilter: conversationFilter{
 			Status: in.Status, CustomerID: in.CustomerID, UpdatedSince: in.UpdatedSince, Query: in.Query,
 			SortBy: in.SortBy, SortType: in.SortType,
 		},
@@ -262,6 +278,6 @@ func (a *api) listCustomerConversations(ctx context.Context, d *helpdesk.Desk, i
 }
 
 func (a *api) mergeCustomer(ctx context.Context, d *helpdesk.Desk, in customerMerge) (customer, error) {
-	c, err := d.MergeCustomers(ctx, in.CustomerID, in.Into)
-	return showCustomer(d, c), err
+	c, err := d.Customers().Merge(ctx, in.CustomerID, in.Into)
+	return oneCustomer(ctx, d, c, err)
 }

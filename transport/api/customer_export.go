@@ -31,11 +31,11 @@ func (a *api) addCustomerExport(t *transport.Table) {
 }
 
 func (a *api) exportCustomer(ctx context.Context, d *helpdesk.Desk, in customerID) (customerExport, error) {
-	found, err := d.ExportCustomer(ctx, in.CustomerID)
+	found, err := d.Customers().Export(ctx, in.CustomerID)
 	if err != nil {
 		return customerExport{}, err
 	}
-	out := customerExport{Customer: showCustomer(d, found.Customer), Conversations: []exportedConversation{}}
+	out := customerExport{Customer: customerWith(d, found), Conversations: []exportedConversation{}}
 	var shown []conversation
 	for some := range slices.Chunk(found.Conversations, storage.MaxLimit) {
 		rows := make([]helpdesk.Conversation, len(some))

@@ -34,11 +34,11 @@ func (a *api) addSending(t *transport.Table) {
 }
 
 func (a *api) listDeliveries(ctx context.Context, d *helpdesk.Desk, in interactionRows) (storage.Page[delivery], error) {
-	i, err := d.Interaction(ctx, in.ConversationID, in.InteractionID)
+	i, err := d.Interactions().Get(ctx, in.ConversationID, in.InteractionID)
 	if err != nil {
 		return storage.Page[delivery]{}, err
 	}
-	all, err := d.Deliveries(ctx, []int64{i.ID})
+	all, err := d.Interactions().Deliveries(ctx, []int64{i.ID})
 	if err != nil {
 		return storage.Page[delivery]{}, err
 	}
@@ -47,17 +47,17 @@ func (a *api) listDeliveries(ctx context.Context, d *helpdesk.Desk, in interacti
 }
 
 func (a *api) retryDeliveries(ctx context.Context, d *helpdesk.Desk, in interactionID) (storage.Page[delivery], error) {
-	all, err := d.RetryDeliveries(ctx, in.ConversationID, in.InteractionID)
+	all, err := d.Interactions().RetryDeliveries(ctx, in.ConversationID, in.InteractionID)
 	return showDeliveries(all), err
 }
 
 func (a *api) getSource(ctx context.Context, d *helpdesk.Desk, in interactionID) (transport.Content, error) {
-	s, err := d.Source(ctx, in.ConversationID, in.InteractionID)
+	s, err := d.Interactions().Source(ctx, in.ConversationID, in.InteractionID)
 	if err != nil {
 		return transport.Content{}, err
 	}
 	body, err := file.Open(s.Size, func(offset int64) (io.ReadCloser, error) {
-		return d.OpenSource(ctx, in.ConversationID, in.InteractionID, offset)
+		return d.Interactions().OpenSource(ctx, in.ConversationID, in.InteractionID, offset)
 	})
 	return transport.Content{
 		Name: fmt.Sprintf("mail-%d.eml", s.InteractionID), Type: "message/rfc822", ModTime: s.ReceivedAt,
@@ -74,7 +74,7 @@ func (a *api) cancelInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	if err := mayExpand(d, in.Expand); err != nil {
 		return interaction{}, err
 	}
-	i, err := d.CancelSending(ctx, in.ConversationID, in.InteractionID)
+	i, err := d.Interactions().CancelSending(ctx, in.ConversationID, in.InteractionID)
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 

@@ -29,10 +29,11 @@ func examples(t *testing.T, table *transport.Table) map[string][]openapigen.Exam
 		t.Fatal(files, err)
 	}
 	found := map[string][]openapigen.Example{}
-	for _, id := range []string{"docs", "openapi", "asyncapi", "downloadTheme", "getSiteFileContent", "followEvents", "listLanguages"} {
+	for _, id := range []string{"docs", "openapi", "asyncapi", "downloadTheme", "getSiteFileContent", "followEvents", "listLanguages", "getPicture"} {
 		found[id] = []openapigen.Example{{}} // files, streams and lists of hundreds
 	}
 	found["uploadTheme"] = []openapigen.Example{{MediaType: "multipart/form-data", Body: map[string]any{"zip": "the bytes of a ZIP archive"}}}
+	found["setPicture"] = []openapigen.Example{{MediaType: "multipart/form-data", Body: map[string]any{"file": "the bytes of an image"}}}
 	found["readNotifications"] = []openapigen.Example{{MediaType: "application/json", Body: map[string]any{"notification_id": "7"}}}
 	for _, file := range files {
 		text, err := os.ReadFile(file)

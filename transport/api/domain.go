@@ -84,31 +84,31 @@ func (a *api) addDomains(t *transport.Table) {
 }
 
 func (a *api) createDomain(ctx context.Context, d *helpdesk.Desk, in domainInput) (domain, error) {
-	out, err := d.CreateDomain(ctx, in.Domain)
+	out, err := d.Domains().Create(ctx, in.Domain)
 	return showDomain(out), err
 }
 
 func (a *api) listDomains(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[domain], error) {
-	page, err := d.Domains(ctx, in.Request())
+	page, err := d.Domains().List(ctx, in.Request())
 	return mapPage(page, showDomain), err
 }
 
 func (a *api) getDomain(ctx context.Context, d *helpdesk.Desk, in domainID) (domain, error) {
-	out, err := d.Domain(ctx, in.DomainID)
+	out, err := d.Domains().Get(ctx, in.DomainID)
 	return showDomain(out), err
 }
 
 func (a *api) updateDomain(ctx context.Context, d *helpdesk.Desk, in domainUpdate) (domain, error) {
-	out, err := d.UpdateDomain(ctx, in.DomainID, in.Domain)
+	out, err := d.Domains().Update(ctx, in.DomainID, in.Domain)
 	return showDomain(out), err
 }
 
 func (a *api) deleteDomain(ctx context.Context, d *helpdesk.Desk, in domainID) error {
-	return d.DeleteDomain(ctx, in.DomainID)
+	return d.Domains().Delete(ctx, in.DomainID)
 }
 
 func (a *api) verifyDomain(ctx context.Context, d *helpdesk.Desk, in domainID) (domain, error) {
-	out, err := d.VerifyDomain(ctx, in.DomainID)
+	out, err := d.Domains().Verify(ctx, in.DomainID)
 	return showDomain(out), err
 }
 

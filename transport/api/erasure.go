@@ -31,14 +31,14 @@ func (a *api) addErasures(t *transport.Table) {
 			"conversations of others. A keyed hash of each address remains, so that imports and refetched mail from before do not bring " +
 			"the customer back. Whoever writes again is a new customer. Needs customers.delete, conversations.delete and all mailboxes.",
 	}, func(ctx context.Context, d *helpdesk.Desk, in customerID) error {
-		return d.EraseCustomer(ctx, in.CustomerID)
+		return d.Customers().Erase(ctx, in.CustomerID)
 	})
 	transport.HandlePage(t, a.desk, transport.Operation{
 		ID: "listErasures", Method: http.MethodGet, Path: accountPath + "/erasures", Tag: "Customers",
 		Summary:     "List erased customers",
 		Description: "Newest first, one entry for each address that an erased customer had. Needs audit_log.view and all mailboxes.",
 	}, func(ctx context.Context, d *helpdesk.Desk, in erasureList) (storage.Page[erasure], error) {
-		page, err := d.Erasures(ctx, in.Email, in.Request())
+		page, err := d.Account().Erasures(ctx, in.Email, in.Request())
 		return mapPage(page, func(e helpdesk.Erasure) erasure {
 			return erasure{ID: e.ID, CustomerID: idOrNull(e.CustomerID), UserID: idOrNull(e.UserID), ErasedAt: transport.Time(e.ErasedAt)}
 		}), err

@@ -28,7 +28,7 @@ type event struct {
 	Subject         string          `json:"subject" description:"area/id" example:"conversation/7"`
 	Time            string          `json:"time" format:"date-time" example:"2026-11-01T12:00:00.000000Z"`
 	DataContentType string          `json:"datacontenttype" example:"application/json"`
-	Data            json.RawMessage `json:"data" description:"Ids: id of the resource and, where they apply, mailbox_id, conversation_id and actor_id, the user who acted."`
+	Data            json.RawMessage `json:"data" description:"Ids: id of the resource and, where they apply, mailbox_id, conversation_id and actor_id, the user who acted. Events about conversations, interactions and customers also have changes, as in a conversation's history, and actor: its type (user, customer, token, rule, sla, team, mail or system) and, but for system, its id. What a team handed out by itself has assignment, too, as why in the history. No event has the text of a message, a subject or anything personal about a customer: their changes are empty objects."`
 }
 
 type eventList struct {
@@ -62,7 +62,7 @@ func (a *api) addEvents(t *transport.Table) {
 }
 
 func (a *api) listEvents(ctx context.Context, d *helpdesk.Desk, in eventList) (storage.Page[event], error) {
-	page, err := d.Events(ctx, subscription.EventQuery{Types: in.Types, ConversationID: in.ConversationID, After: in.After}, in.Request())
+	page, err := d.Events().List(ctx, subscription.EventQuery{Types: in.Types, ConversationID: in.ConversationID, After: in.After}, in.Request())
 	return mapPage(page, func(e storage.Event) event { return event(a.svc.CloudEvent(d.AccountID(), e)) }), err
 }
 
@@ -162,7 +162,7 @@ func (a *api) channelDesk(ctx context.Context, caller helpdesk.Caller, c channel
 		for _, id := range ids {
 			d, err := a.svc.Desk(ctx, caller, id)
 			if err == nil {
-				_, err = d.Conversation(ctx, c.conversation)
+				_, err = d.Conversations().Get(ctx, c.conversation)
 			}
 			if err == nil || !fault.Is(err, fault.NotFound) && !fault.Is(err, fault.Forbidden) {
 				return d, err
@@ -194,7 +194,7 @@ func (a *api) followEvents(ctx context.Context, f *following, in realtimeInput) 
 	if !a.streams.enter(user) {
 		return nil, transport.TooMany(reconnect)
 	}
-	follower, err := f.desk.Follow(ctx, f.in)
+	follower, err := f.desk.Events().Follow(ctx, f.in)
 	if err != nil {
 		a.streams.leave(user)
 		return nil, err

@@ -209,7 +209,7 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	url := w.follow(t)
 	ctx := t.Context()
 	owner := w.desk(t)
-	members, err := owner.Members(ctx, storage.PageRequest{})
+	members, err := owner.Members().List(ctx, storage.PageRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	if _, ok := l.next(); !ok {
 		t.Fatal("no stream")
 	}
-	_, err = owner.UpdateMember(ctx, agent.ID, identity.MembershipUpdate{RoleIDs: agent.RoleIDs, MailboxIDs: storage.Some([]int64{made.Data.ID})})
+	_, err = owner.Members().Update(ctx, agent.ID, identity.MembershipUpdate{RoleIDs: agent.RoleIDs, MailboxIDs: storage.Some([]int64{made.Data.ID})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestRealtimeFollowsRights(t *testing.T) {
 	if diff := cmp.Diff([]string{"membership.updated", "tag.created"}, types); diff != "" {
 		t.Error(diff)
 	}
-	if err := owner.RemoveMember(ctx, agent.ID); err != nil {
+	if err := owner.Members().Remove(ctx, agent.ID); err != nil {
 		t.Fatal(err)
 	}
 	w.must(t, "POST", account+"/conversation-tags", "tag=Late", form...)

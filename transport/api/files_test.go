@@ -151,10 +151,10 @@ func TestSiteFileRefused(t *testing.T) {
 	w.newSite(t, "owner", "account_id=1&name=Help")
 	w.addFile(t, "a.png", "\x89PNG\r\n\x1a\n\x00abc")
 	for _, tt := range []struct{ name, content, rename, field, want string }{
-		{"a.exe", "MZ", "", "file", "files of this type are not taken"},
+		{"a.exe", "MZ", "", "file", "files of this type are not accepted"},
 		{"a.png", "<script>", "", "file", "the content is not what the name says"},
-		{"a.txt", "\x7fELF\x01", "", "file", "programs are not taken"},
-		{"a.txt", "x", "a.php", "filename", "files of this type are not taken"},
+		{"a.txt", "\x7fELF\x01", "", "file", "programs are not accepted"},
+		{"a.txt", "x", "a.php", "filename", "files of this type are not accepted"},
 		{"a.txt", "x", "..", "filename", "is not a valid file name"},
 	} {
 		body, header := formWith(t, "file", tt.name, []byte(tt.content), "filename", tt.rename)
@@ -165,7 +165,7 @@ func TestSiteFileRefused(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]string{
-		`{"filename":"a.svg"}`: "", `{"filename":"a.exe"}`: "files of this type are not taken", `{"filename":"a.gif"}`: "the content is not what the name says",
+		`{"filename":"a.svg"}`: "", `{"filename":"a.exe"}`: "files of this type are not accepted", `{"filename":"a.gif"}`: "the content is not what the name says",
 		`{"filename":""}`: "is not a valid file name",
 	} {
 		rec := w.do(t, "owner", "PUT", "/sites/1/files/1", body, "Content-Type", "application/json")

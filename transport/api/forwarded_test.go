@@ -18,7 +18,7 @@ import (
 func TestForwardedMailIsShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))
-	box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+	box, err := w.desk(t).Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (a *api) bodyView(accountID int64, v view) helpdesk.BodyView {
 func (a *api) showBodies(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Interaction, v view) ([]helpdesk.ShownBody, error) {
 	shown := a.bodyView(d.AccountID(), v)
 	if d.Holds(identity.InteractionsView) {
-		return d.ShowBodies(ctx, rows, shown)
+		return d.Interactions().Show(ctx, rows, shown)
 	}
 	out := make([]helpdesk.ShownBody, len(rows))
 	for n, i := range rows {

@@ -74,7 +74,7 @@ func TestInlineImages(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
-			box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+			box, err := w.desk(t).Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestRemoteImages(t *testing.T) {
 		}
 		return helpdesk.RemoteImage{ContentType: "image/gif", Content: []byte(onePixel)}, nil
 	}
-	box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+	box, err := w.desk(t).Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestIsInline(t *testing.T) {
 		t.Run(b.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, b.open(t))
-			box, err := w.desk(t).CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+			box, err := w.desk(t).Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 			if err != nil {
 				t.Fatal(err)
 			}

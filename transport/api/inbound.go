@@ -153,32 +153,32 @@ func (a *api) listFailures(ctx context.Context, d *helpdesk.Desk, in failureList
 	for _, state := range in.State {
 		filter.States = append(filter.States, ledger.State(state))
 	}
-	page, err := d.InboundMails(ctx, filter, in.Request())
+	page, err := d.InboundMails().List(ctx, filter, in.Request())
 	return mapPage(page, func(m ledger.Mail) failure { return a.showFailure(d, m) }), err
 }
 
 func (a *api) getFailure(ctx context.Context, d *helpdesk.Desk, in failureID) (failure, error) {
-	m, err := d.InboundMail(ctx, in.MailboxID, in.FailureID)
+	m, err := d.InboundMails().Get(ctx, in.MailboxID, in.FailureID)
 	return a.showFailure(d, m), err
 }
 
 func (a *api) ignoreMail(ctx context.Context, d *helpdesk.Desk, in failureIgnore) (failure, error) {
-	m, err := d.IgnoreInbound(ctx, in.MailboxID, in.FailureID, in.Note)
+	m, err := d.InboundMails().Ignore(ctx, in.MailboxID, in.FailureID, in.Note)
 	return a.showFailure(d, m), err
 }
 
 func (a *api) replayMails(ctx context.Context, d *helpdesk.Desk, in mailboxID) (replayOrder, error) {
-	n, err := d.ReplayMailbox(ctx, in.MailboxID)
+	n, err := d.InboundMails().ReplayAll(ctx, in.MailboxID)
 	return replayOrder{Mails: n}, err
 }
 
 func (a *api) getRawMail(ctx context.Context, d *helpdesk.Desk, in failureID) (transport.Content, error) {
-	m, err := d.InboundMail(ctx, in.MailboxID, in.FailureID)
+	m, err := d.InboundMails().Get(ctx, in.MailboxID, in.FailureID)
 	if err != nil {
 		return transport.Content{}, err
 	}
 	body, err := file.Open(m.Size, func(offset int64) (io.ReadCloser, error) {
-		raw, err := d.OpenRaw(ctx, in.MailboxID, in.FailureID)
+		raw, err := d.InboundMails().Open(ctx, in.MailboxID, in.FailureID)
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ func (a *api) getRawMail(ctx context.Context, d *helpdesk.Desk, in failureID) (t
 }
 
 func (a *api) replayMail(ctx context.Context, d *helpdesk.Desk, in failureID) (failure, error) {
-	m, err := d.ReplayInbound(ctx, in.MailboxID, in.FailureID)
+	m, err := d.InboundMails().Replay(ctx, in.MailboxID, in.FailureID)
 	return a.showFailure(d, m), err
 }
 

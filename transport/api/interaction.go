@@ -40,21 +40,32 @@ type interaction struct {
 	QuotedIDs  []int64                  `json:"quoted_interaction_ids,omitzero" description:"For users' interactions: the messages quoted below, newest first."`
 	Deliveries []delivery               `json:"deliveries,omitzero" description:"For users' interactions: delivery state per recipient."`
 
-	Source        *string                  `json:"source,omitempty" description:"For customers' interactions: its source."`
+	Source        *string                  `json:"source,omitempty" description:"For customers' interactions: its source. For users' interactions: auto, if it is an automatic reply, which has no author."`
 	Customer      nullable[customer]       `json:"customer,omitzero" description:"For customers' interactions, with expand=customer."`
 	CustomerEmail *emailRef                `json:"customer_email,omitempty" description:"For customers' interactions."`
-	Subject       string                   `json:"subject,omitempty" description:"For customers' mail."`
+	Subject       string                   `json:"subject,omitempty" description:"For customers' mail and automatic replies."`
 	From          []mailAddress            `json:"from,omitzero" description:"For customers' mail: its author. The customer differs if a form, a list or a group wrote on the customer's behalf."`
 	Sender        *mailAddress             `json:"sender,omitempty" description:"For customers' mail: its Sender, if that differs from the author."`
 	ReplyTo       []mailAddress            `json:"reply_to,omitzero" description:"For customers' mail: its Reply-To."`
 	SentAt        nullable[transport.Time] `json:"sent_at,omitzero" description:"For customers' mail: its Date, unverified. Null if it has none."`
 	Forwarded     *forwarded               `json:"forwarded,omitempty" description:"For mail forwarded by a member, who is in from: the mail that was forwarded. The interaction belongs to its author."`
 	ReceivedAt    nullable[transport.Time] `json:"received_at,omitzero" description:"For customers' mail: when the receiving mail server got it, as reported by the server it was fetched from or by ours. created_at is when it arrived here. Null if unknown."`
-	AutoSubmitted *bool                    `json:"auto_submitted,omitempty" description:"For customers' interactions: whether a machine wrote it (RFC 3834)."`
+	AutoSubmitted *bool                    `json:"auto_submitted,omitempty" description:"For customers' interactions and automatic replies: whether a machine wrote it (RFC 3834)."`
+	AutoReply     *autoResponse            `json:"auto_reply,omitempty" description:"For automatic replies: why it was sent. Absent once the automatic reply is deleted."`
 	Threading     *threading               `json:"threading,omitempty" description:"For customers' mail: why it is in this conversation."`
 
 	Security       *mailSecurity       `json:"security,omitempty" description:"For customers' mail: how it was signed or encrypted."`
 	Authentication *mailAuthentication `json:"authentication,omitempty" description:"For customers' mail, if known: whether it comes from the domain in its From."`
+}
+
+// autoResponse says why an automatic reply was sent.
+type autoResponse struct {
+	ID            int64             `json:"id" description:"The automatic reply."`
+	Version       int               `json:"version" description:"Its version at that time."`
+	InteractionID *int64            `json:"interaction_id" description:"The customer's interaction that it answered. Null if that is gone."`
+	When          helpdesk.AutoWhen `json:"when" enum:"always,inside,outside" description:"The condition that held."`
+	CalendarID    *int64            `json:"calendar_id" description:"The calendar whose hours were asked. Null: none."`
+	Locale        string            `json:"locale" description:"Language of the text." example:"en"`
 }
 
 // delivery is the state of an answer's delivery to one recipient.
@@ -88,6 +99,8 @@ type interactionCreate struct {
 	expanding
 	interactionInput
 	LastSeenID storage.Opt[int64] `json:"last_seen_interaction_id" description:"For posted user interactions: the newest interaction that the author has seen, not counting drafts. If a customer or another user has written since, the answer is 409 with code crossed and nothing is sent. Omit it to skip the check."`
+
+	SavedReplyID storage.Opt[int64] `json:"saved_reply_id" description:"For posted user interactions and notes: the saved reply whose actions are done with it, in one transaction. 403 or 409 with code macro if one is not possible: then nothing is sent. Cancelling the sending undoes none of them."`
 }
 
 type interactionID struct {
@@ -108,6 +121,8 @@ type interactionUpdate struct {
 
 	SendAt     storage.Opt[time.Time] `json:"send_at" description:"With status posted: when to send the draft. For one that is waiting: a new time, or null to send it now."`
 	LastSeenID storage.Opt[int64]     `json:"last_seen_interaction_id" description:"When posting a draft: the same check as on creation. 409 with code crossed leaves it a draft."`
+
+	SavedReplyID storage.Opt[int64] `json:"saved_reply_id" description:"When posting a draft: as on creation."`
 }
 
 // showing selects how bodies are shown.
@@ -183,8 +198,8 @@ func (a *api) createInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 		return interaction{}, err
 	}
 	input := a.interactionInput(d, in.interactionInput)
-	input.Seen = seen(in.LastSeenID)
-	i, err := d.CreateInteraction(ctx, in.ConversationID, input)
+	input.Seen, input.MacroID = seen(in.LastSeenID), in.SavedReplyID.Or(0)
+	i, err := d.Interactions().Create(ctx, in.ConversationID, input)
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 
@@ -198,7 +213,7 @@ func seen(id storage.Opt[int64]) storage.Opt[helpdesk.Seen] {
 }
 
 func (a *api) listInteractions(ctx context.Context, d *helpdesk.Desk, in interactionList) (storage.Page[interaction], error) {
-	page, err := d.Interactions(ctx, in.ConversationID, in.Request())
+	page, err := d.Interactions().List(ctx, in.ConversationID, in.Request())
 	if err != nil {
 		return storage.Page[interaction]{}, err
 	}
@@ -207,7 +222,7 @@ func (a *api) listInteractions(ctx context.Context, d *helpdesk.Desk, in interac
 }
 
 func (a *api) getInteraction(ctx context.Context, d *helpdesk.Desk, in interactionGet) (interaction, error) {
-	i, err := d.Interaction(ctx, in.ConversationID, in.InteractionID)
+	i, err := d.Interactions().Get(ctx, in.ConversationID, in.InteractionID)
 	return one(ctx, d, i, err, in.view(in.Expand), a.showInteractions)
 }
 
@@ -218,15 +233,15 @@ func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 	if body, given := in.Body.Get(); given {
 		in.Body = storage.Some(a.stored(d.AccountID(), body))
 	}
-	i, err := d.UpdateInteraction(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
+	i, err := d.Interactions().Update(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
 		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
-		Seen: seen(in.LastSeenID), SendAt: in.SendAt,
+		Seen: seen(in.LastSeenID), SendAt: in.SendAt, MacroID: in.SavedReplyID.Or(0),
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 
 func (a *api) deleteInteraction(ctx context.Context, d *helpdesk.Desk, in interactionID) error {
-	return d.DeleteInteraction(ctx, in.ConversationID, in.InteractionID)
+	return d.Interactions().Delete(ctx, in.ConversationID, in.InteractionID)
 }
 
 func (a *api) interactionInput(d *helpdesk.Desk, in interactionInput) helpdesk.InteractionInput {
@@ -249,6 +264,7 @@ type related struct {
 	customers   map[int64]customer
 	attachments map[int64][]attachment
 	deliveries  map[int64][]delivery
+	automatic   map[int64]helpdesk.AutoResponse
 }
 
 // showInteractions converts a page with one query for each relation.
@@ -311,13 +327,18 @@ func (a *api) relate(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inte
 		}
 	}
 	if expand.Has("attachments") {
-		found, err := d.AttachmentsOf(ctx, ids(rows, func(i helpdesk.Interaction) []int64 { return []int64{i.ID} }))
+		found, err := d.Attachments().Of(ctx, ids(rows, func(i helpdesk.Interaction) []int64 { return []int64{i.ID} }))
 		if err != nil {
 			return rel, err
 		}
 		rel.attachments = map[int64][]attachment{}
 		for _, one := range found {
 			rel.attachments[one.InteractionID] = append(rel.attachments[one.InteractionID], a.showAttachment(d.AccountID(), one))
+		}
+	}
+	if d.Holds(identity.InteractionsView) {
+		if rel.automatic, err = d.Interactions().AutoResponses(ctx, rows); err != nil {
+			return rel, err
 		}
 	}
 	rel.deliveries, err = findDeliveries(ctx, d, rows)
@@ -330,7 +351,7 @@ func findDeliveries(ctx context.Context, d *helpdesk.Desk, rows []helpdesk.Inter
 	if !d.Holds(identity.InteractionsView) {
 		return nil, nil //nolint:nilnil // a nil map is an empty one
 	}
-	found, err := d.Deliveries(ctx, ids(rows, func(i helpdesk.Interaction) []int64 {
+	found, err := d.Interactions().Deliveries(ctx, ids(rows, func(i helpdesk.Interaction) []int64 {
 		if i.Type != helpdesk.TypeUser || i.Status != helpdesk.StatusPosted {
 			return nil
 		}
@@ -368,6 +389,14 @@ func (out *interaction) fillUser(i helpdesk.Interaction, rel related, expand tra
 	out.PostedByID = shownOrNull(idOrNull(i.PostedByID))
 	if expand.Has("posted_by") || i.Status == helpdesk.StatusDraft {
 		out.PostedBy = shownOrNull(pick(rel.users, i.PostedByID))
+	}
+	if i.Automatic() {
+		out.Source, out.Subject, out.AutoSubmitted = &i.Source, i.Subject, &i.AutoSubmitted
+		if why, known := rel.automatic[i.ID]; known {
+			out.AutoReply = &autoResponse{
+				ID: why.AutoReplyID, Version: why.Version, InteractionID: idOrNull(why.CauseID), When: why.When, CalendarID: idOrNull(why.CalendarID), Locale: why.Locale,
+			}
+		}
 	}
 	out.IsStarter, out.IsForward = &i.IsStarter, &i.IsForward
 	out.SeenAt = shownOrNull(transport.TimePtr(&i.SeenAt))

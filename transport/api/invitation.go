@@ -88,7 +88,7 @@ func (a *api) visitor(ctx context.Context, r *transport.Request) (visitor, error
 }
 
 func (a *api) createInvitation(ctx context.Context, d *helpdesk.Desk, in invitationInput) (invitation, error) {
-	created, token, err := d.Invite(ctx, identity.InvitationInput{
+	created, token, err := d.Members().Invite(ctx, identity.InvitationInput{
 		Email: in.Email, Name: in.Name, RoleIDs: in.Roles, MailboxIDs: in.Mailboxes,
 	})
 	out := showInvitation(created)
@@ -97,16 +97,16 @@ func (a *api) createInvitation(ctx context.Context, d *helpdesk.Desk, in invitat
 }
 
 func (a *api) listInvitations(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[invitation], error) {
-	page, err := d.Invitations(ctx, in.Request())
+	page, err := d.Members().Invitations(ctx, in.Request())
 	return mapPage(page, showInvitation), err
 }
 
 func (a *api) deleteInvitation(ctx context.Context, d *helpdesk.Desk, in invitationID) error {
-	return d.DeleteInvitation(ctx, in.InvitationID)
+	return d.Members().DeleteInvitation(ctx, in.InvitationID)
 }
 
 func (a *api) acceptInvitation(ctx context.Context, v visitor, in acceptInput) (accepted, error) {
-	got, err := v.svc.AcceptInvitation(ctx, v.caller, in.Token, identity.AcceptInput{Name: in.Name, Password: in.Password, Code: in.Code})
+	got, err := v.svc.SignIn().AcceptInvitation(ctx, v.caller, in.Token, identity.AcceptInput{Name: in.Name, Password: in.Password, Code: in.Code})
 	if err != nil {
 		return accepted{}, err
 	}

@@ -22,7 +22,7 @@ func (w *world) bury(t testing.TB, kind string, subject int64) int64 {
 	if err != nil || len(claimed) != 1 {
 		t.Fatal(len(claimed), err)
 	}
-	if err := queue.Bury(t.Context(), claimed[0], "the receiver is gone"); err != nil {
+	if err := queue.Fail(t.Context(), claimed[0], "the receiver is gone"); err != nil {
 		t.Fatal(err)
 	}
 	return claimed[0].ID

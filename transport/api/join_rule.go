@@ -61,35 +61,35 @@ func (a *api) addJoinRules(t *transport.Table) {
 			"from now on. At most 100 per account."+limits)
 	create.Status = http.StatusCreated
 	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in joinRuleInput) (joinRule, error) {
-		made, err := d.CreateJoinRule(ctx, in.rule())
+		made, err := d.JoinRules().Create(ctx, in.rule())
 		return a.showJoinRule(ctx, d, made, err)
 	})
 	transport.HandlePage(t, a.desk, op("listJoinRules", http.MethodGet, joinRulesPath, "List join rules", "Oldest first. Needs memberships.view."),
 		a.listJoinRules)
 	transport.Handle(t, a.desk, op("getJoinRule", http.MethodGet, joinRulePath, "Retrieve a join rule", "Needs memberships.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in joinRuleID) (joinRule, error) {
-			found, err := d.JoinRule(ctx, in.JoinRuleID)
+			found, err := d.JoinRules().Get(ctx, in.JoinRuleID)
 			return a.showJoinRule(ctx, d, found, err)
 		})
 	transport.Handle(t, a.desk, op("updateJoinRule", http.MethodPut, joinRulePath, "Update a join rule",
 		"It applies again to sign-ins from now on, also to those of members who were removed."+limits),
 		func(ctx context.Context, d *helpdesk.Desk, in joinRuleUpdate) (joinRule, error) {
-			changed, err := d.UpdateJoinRule(ctx, in.JoinRuleID, in.rule())
+			changed, err := d.JoinRules().Update(ctx, in.JoinRuleID, in.rule())
 			return a.showJoinRule(ctx, d, changed, err)
 		})
 	transport.HandleEmpty(t, a.desk, op("deleteJoinRule", http.MethodDelete, joinRulePath, "Delete a join rule",
 		"Members whom it made stay. 403 if it grants more than the caller has. Needs memberships.delete."),
 		func(ctx context.Context, d *helpdesk.Desk, in joinRuleID) error {
-			return d.DeleteJoinRule(ctx, in.JoinRuleID)
+			return d.JoinRules().Delete(ctx, in.JoinRuleID)
 		})
 }
 
 func (a *api) listJoinRules(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[joinRule], error) {
-	page, err := d.JoinRules(ctx, in.Request())
+	page, err := d.JoinRules().List(ctx, in.Request())
 	if err != nil {
 		return storage.Page[joinRule]{}, err
 	}
-	applies, err := d.JoinRulesApply(ctx, page.Items)
+	applies, err := d.JoinRules().Apply(ctx, page.Items)
 	out := storage.Page[joinRule]{Items: []joinRule{}, Next: page.Next, Prev: page.Prev}
 	for _, r := range page.Items {
 		out.Items = append(out.Items, a.joinRuleOf(r, applies[r.ID]))
@@ -101,7 +101,7 @@ func (a *api) showJoinRule(ctx context.Context, d *helpdesk.Desk, r identity.Joi
 	if err != nil {
 		return joinRule{}, err
 	}
-	applies, err := d.JoinRulesApply(ctx, []identity.JoinRule{r})
+	applies, err := d.JoinRules().Apply(ctx, []identity.JoinRule{r})
 	if errors.Is(err, helpdesk.ErrForbidden) { // a token that may create rules is not always permitted to list them
 		err = nil
 	}
@@ -118,7 +118,7 @@ func (a *api) joinRuleOf(r identity.JoinRule, applies bool) joinRule {
 
 // providerKey returns the key of the identity provider with an issuer, nil if it is not configured.
 func (a *api) providerKey(issuer string) *string {
-	for _, p := range a.svc.IdentityProviders() {
+	for _, p := range a.svc.SignIn().Providers() {
 		if p.Issuer == issuer {
 			return &p.Key
 		}

@@ -45,7 +45,7 @@ func (a *api) addMailHealth(t *transport.Table) {
 		if days == 0 {
 			days = 14
 		}
-		h, err := d.MailHealth(ctx, time.Duration(days)*24*time.Hour)
+		h, err := d.Mailboxes().Health(ctx, time.Duration(days)*24*time.Hour)
 		out := mailHealth{Since: transport.Time(h.Since), Traffic: []mailTraffic{}, Queues: []mailQueue{}}
 		for _, m := range h.Traffic {
 			out.Traffic = append(out.Traffic, mailTraffic{MailboxID: m.MailboxID, Start: transport.Time(m.Start), Received: m.Received, Sent: m.Sent})

@@ -20,12 +20,13 @@ type mailbox struct {
 	AccountID       int64          `json:"account_id"`
 	Name            string         `json:"name"`
 	Email           string         `json:"email" description:"Sender of all answers."`
-	From            string         `json:"from" description:"Sender's name, with placeholders :mailbox.name and :user.name."`
+	From            string         `json:"from" description:"Sender's name, with the placeholders {{agent.name}} and {{mailbox.name}}, or :user.name and :mailbox.name."`
 	InternalAddress string         `json:"internal_email_address" description:"Address to forward mail to."`
 	IsDefault       bool           `json:"is_default" description:"Whether conversations without a mailbox go to this one."`
 	ReplyAddress    string         `json:"reply_address" enum:"plain,subaddress,intake" description:"Reply-To of answers. plain: the mailbox's address; replies are matched by their References. subaddress: the address with a reply token after a plus sign. intake: the internal address with a reply token."`
 	Signature       string         `json:"signature" description:"Sanitized HTML with placeholders. Answers end with it, below the author's own signature."`
 	Quotes          string         `json:"quotes" enum:"none,last,all" description:"What is quoted below answers: nothing, the customer's last message, or the whole thread."`
+	FormFields      []string       `json:"form_fields" description:"Keys of the fields of conversations that contact forms ask for, in order."`
 	Connection      *connection    `json:"connection,omitempty" description:"Only with mailboxes.connection."`
 	CreatedAt       transport.Time `json:"created_at"`
 	UpdatedAt       transport.Time `json:"updated_at"`
@@ -75,12 +76,14 @@ type oauth struct {
 type mailboxInput struct {
 	Name       storage.Opt[string]          `json:"name" maxLength:"200" example:"Support"`
 	Email      storage.Opt[string]          `json:"email" example:"support@example.org"`
-	From       storage.Opt[string]          `json:"from" maxLength:"200" example:":user.name at Acme"`
+	From       storage.Opt[string]          `json:"from" maxLength:"200" example:"{{agent.name}} at Acme" description:"Sender's name. Placeholders: {{agent.name}} and {{mailbox.name}}, or :user.name and :mailbox.name."`
 	Connection storage.Opt[connectionInput] `json:"connection" description:"Null: FWD."`
 	IsDefault  storage.Opt[bool]            `json:"is_default" description:"Makes it the account's default mailbox. Otherwise the oldest one is."`
 
 	Signature storage.Opt[string] `json:"signature" description:"HTML or text that answers end with, at most 16 KiB. Placeholders: {{agent.name}}, {{mailbox.name}} and {{mailbox.email}}; others are refused."`
 	Quotes    storage.Opt[string] `json:"quotes" enum:"none,last,all" description:"What is quoted below answers. Default: none. A message is quoted only to its own authors and recipients; notes and forwarded messages never are."`
+
+	FormFields storage.Opt[[]string] `json:"form_fields" maxItems:"20" example:"[\"plan\"]" description:"Keys of the fields of conversations that contact forms ask for, in order. Customers must see them."`
 
 	ReplyAddress storage.Opt[string] `json:"reply_address" enum:"plain,subaddress,intake" description:"Reply-To of answers. Choose subaddress only if the mail server accepts tagged addresses; otherwise replies and bounces are lost. Null: intake for FWD; for IMAP and POP3 plain until a test has shown that subaddress works."`
 }
@@ -227,7 +230,7 @@ type outboundTest struct {
 }
 
 func (a *api) testMailboxOutbound(ctx context.Context, d *helpdesk.Desk, in mailboxID) (outboundTest, error) {
-	test, err := d.TestOutbound(ctx, in.MailboxID)
+	test, err := d.Mailboxes().TestOutbound(ctx, in.MailboxID)
 	return outboundTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth}, err
 }
 
@@ -242,44 +245,44 @@ type connectionTest struct {
 }
 
 func (a *api) testMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (connectionTest, error) {
-	test, err := d.TestMailbox(ctx, in.MailboxID)
+	test, err := d.Mailboxes().Test(ctx, in.MailboxID)
 	return connectionTest{OK: test.Failure == "", Error: textOrNull(test.Failure), NeedsReauth: test.NeedsReauth, Tagged: showTagged(test.Tagged)}, err
 }
 
 func (a *api) createMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxInput) (mailbox, error) {
-	m, err := d.CreateMailbox(ctx, in.input())
+	m, err := d.Mailboxes().Create(ctx, in.input())
 	return showMailbox(d, m), err
 }
 
 func (a *api) listMailboxes(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[mailbox], error) {
-	page, err := d.Mailboxes(ctx, in.Request())
+	page, err := d.Mailboxes().List(ctx, in.Request())
 	return mapPage(page, func(m helpdesk.Mailbox) mailbox { return showMailbox(d, m) }), err
 }
 
 func (a *api) getMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (mailbox, error) {
-	m, err := d.Mailbox(ctx, in.MailboxID)
+	m, err := d.Mailboxes().Get(ctx, in.MailboxID)
 	return showMailbox(d, m), err
 }
 
 func (a *api) updateMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxUpdate) (mailbox, error) {
-	m, err := d.UpdateMailbox(ctx, in.MailboxID, in.input())
+	m, err := d.Mailboxes().Update(ctx, in.MailboxID, in.input())
 	return showMailbox(d, m), err
 }
 
 func (a *api) deleteMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxDeletion) error {
-	return d.DeleteMailbox(ctx, in.MailboxID, in.Force)
+	return d.Mailboxes().Delete(ctx, in.MailboxID, in.Force)
 }
 
 func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailboxID) (mailboxStatus, error) {
-	s, err := d.FetchStatus(ctx, in.MailboxID)
+	s, err := d.Mailboxes().FetchStatus(ctx, in.MailboxID)
 	if err != nil {
 		return mailboxStatus{}, err
 	}
-	counts, err := d.InboundCounts(ctx, in.MailboxID)
+	counts, err := d.InboundMails().Counts(ctx, in.MailboxID)
 	if err != nil {
 		return mailboxStatus{}, err
 	}
-	tagged, err := d.TaggedAddress(ctx, in.MailboxID)
+	tagged, err := d.Mailboxes().TaggedAddress(ctx, in.MailboxID)
 	return mailboxStatus{
 		State: string(s.State()), Connected: s.Connected, LastSuccessAt: transport.TimePtr(&s.LastSuccessAt), LastErrorAt: transport.TimePtr(&s.LastErrorAt),
 		LastError: textOrNull(s.LastError), NeedsReauth: s.NeedsReauth, ParkedAt: transport.TimePtr(&s.ParkedAt), UpdatedAt: transport.TimePtr(&s.UpdatedAt),
@@ -289,7 +292,7 @@ func (a *api) getMailboxStatus(ctx context.Context, d *helpdesk.Desk, in mailbox
 
 // input converts the input for the service. A connection without inbound is left out.
 func (in mailboxInput) input() helpdesk.MailboxInput {
-	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault, Signature: in.Signature}
+	out := helpdesk.MailboxInput{Name: in.Name, Email: in.Email, From: in.From, IsDefault: in.IsDefault, Signature: in.Signature, FormFields: in.FormFields}
 	if quotes, given := in.Quotes.Get(); given {
 		out.Quotes = storage.Some(helpdesk.QuotePolicy(quotes))
 	} else if in.Quotes.IsNull() {
@@ -330,8 +333,8 @@ func (in mailboxInput) input() helpdesk.MailboxInput {
 func showMailbox(d *helpdesk.Desk, m helpdesk.Mailbox) mailbox {
 	out := mailbox{
 		ID: m.ID, AccountID: m.AccountID, Name: m.Name, Email: m.Email, From: m.From,
-		InternalAddress: d.InternalAddress(m), IsDefault: m.IsDefault, ReplyAddress: string(m.ReplyAddress),
-		Signature: m.Signature, Quotes: string(cmp.Or(m.Quotes, helpdesk.QuoteNone)),
+		InternalAddress: d.Mailboxes().InternalAddress(m), IsDefault: m.IsDefault, ReplyAddress: string(m.ReplyAddress),
+		Signature: m.Signature, Quotes: string(cmp.Or(m.Quotes, helpdesk.QuoteNone)), FormFields: listed(m.FormFields),
 		CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
 	}
 	switch in := m.Inbound; in.Type {

@@ -66,14 +66,14 @@ func (a *api) addMembers(t *transport.Table) {
 		Description: "Until enabled again, the user cannot sign in, sessions end and access tokens are refused. " +
 			"Membership and assignments stay." + touched,
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-		return d.DisableMember(ctx, in.MembershipID)
+		return d.Members().Disable(ctx, in.MembershipID)
 	})
 	transport.HandleEmpty(t, a.desk, transport.Operation{
 		ID: "enableMember", Method: http.MethodPost, Path: membershipPath + "/enable", Tag: "Memberships",
 		Summary:     "Enable a member",
 		Description: "The user must sign in again; access tokens work again." + touched,
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-		return d.EnableMember(ctx, in.MembershipID)
+		return d.Members().Enable(ctx, in.MembershipID)
 	})
 	transport.HandleEmpty(t, a.desk, transport.Operation{
 		ID: "resetSecondFactor", Method: http.MethodDelete, Path: membershipPath + "/second-factor", Tag: "Memberships",
@@ -81,12 +81,12 @@ func (a *api) addMembers(t *transport.Table) {
 		Description: "For who has lost it: the user signs in with the password alone then, and sessions end. " +
 			"Make sure first that it is the member who asks." + touched,
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-		return d.ResetMemberSecondFactor(ctx, in.MembershipID)
+		return d.Members().ResetSecondFactor(ctx, in.MembershipID)
 	})
 }
 
 func (a *api) listMemberships(ctx context.Context, d *helpdesk.Desk, in membershipList) (storage.Page[membership], error) {
-	page, err := d.Members(ctx, in.Request())
+	page, err := d.Members().List(ctx, in.Request())
 	if err != nil {
 		return storage.Page[membership]{}, err
 	}
@@ -95,7 +95,7 @@ func (a *api) listMemberships(ctx context.Context, d *helpdesk.Desk, in membersh
 }
 
 func (a *api) getMembership(ctx context.Context, d *helpdesk.Desk, in membershipRef) (membership, error) {
-	m, err := d.Member(ctx, in.MembershipID)
+	m, err := d.Members().Get(ctx, in.MembershipID)
 	return one(ctx, d, m, err, in.Expand, showMemberships)
 }
 
@@ -103,10 +103,10 @@ func (a *api) updateMembership(ctx context.Context, d *helpdesk.Desk, in members
 	if err := mayExpand(d, in.Expand); err != nil {
 		return membership{}, err
 	}
-	m, err := d.UpdateMember(ctx, in.MembershipID, identity.MembershipUpdate{RoleIDs: in.Roles, MailboxIDs: in.Mailboxes})
+	m, err := d.Members().Update(ctx, in.MembershipID, identity.MembershipUpdate{RoleIDs: in.Roles, MailboxIDs: in.Mailboxes})
 	return one(ctx, d, m, err, in.Expand, showMemberships)
 }
 
 func (a *api) deleteMembership(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-	return d.RemoveMember(ctx, in.MembershipID)
+	return d.Members().Remove(ctx, in.MembershipID)
 }

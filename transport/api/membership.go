@@ -56,6 +56,17 @@ type me struct {
 	Name     string `json:"name"`
 	Email    string `json:"email"`
 	Initials string `json:"initials"`
+
+	HasPicture  bool            `json:"has_picture" description:"Whether the user has a picture, see getPicture."`
+	Preferences userPreferences `json:"preferences" description:"How the user wants to work, in all accounts."`
+}
+
+// userPreferences as the API shows them.
+type userPreferences struct {
+	Language      *string `json:"language" description:"Of the desk. Null: the browser's."`
+	TimeZone      *string `json:"time_zone" description:"Of dates in the desk. Null: the browser's."`
+	AfterSending  *string `json:"after_sending" enum:"stay,next,list" description:"Where the desk leads after an answer was sent. Null: only closing leads on."`
+	AssignOnReply bool    `json:"assign_on_reply" description:"Whether answering in the desk assigns a conversation that nobody has to the user."`
 }
 
 type role struct {
@@ -96,7 +107,7 @@ func showMemberships(ctx context.Context, d *helpdesk.Desk, rows []identity.Memb
 	out := make([]membership, len(rows))
 	for i, m := range rows {
 		out[i] = membership{
-			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), RoleIDs: listed(m.RoleIDs), MailboxIDs: listed(m.MailboxIDs), Permissions: []string{}, IsOnline: d.Online(m), Account: found.account,
+			ID: m.ID, UserID: m.UserID, AccountID: d.AccountID(), RoleIDs: listed(m.RoleIDs), MailboxIDs: listed(m.MailboxIDs), Permissions: []string{}, IsOnline: d.Members().Online(m), Account: found.account,
 			LastActivity: transport.TimePtr(&m.LastActivity), CreatedAt: transport.Time(m.CreatedAt), UpdatedAt: transport.Time(m.UpdatedAt),
 		}
 		roles := picked(found.roles, m.RoleIDs)
@@ -134,14 +145,14 @@ type memberRelations struct {
 func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Membership, expand transport.Expand) (found memberRelations, err error) {
 	others := func(m identity.Membership) bool { return m.UserID != d.UserID() }
 	if expand.Has("roles") || slices.ContainsFunc(rows, others) { // the desk has the caller's own permissions
-		roles, err := d.Roles(ctx)
+		roles, err := d.Roles().All(ctx)
 		if err != nil {
 			return memberRelations{}, err
 		}
 		found.roles = byID(roles, func(r identity.Role) int64 { return r.ID })
 	}
 	if expand.Has("user") {
-		users, err := d.UsersByID(ctx, ids(rows, func(m identity.Membership) []int64 { return []int64{m.UserID} }))
+		users, err := d.Members().Users(ctx, ids(rows, func(m identity.Membership) []int64 { return []int64{m.UserID} }))
 		if err != nil {
 			return memberRelations{}, err
 		}
@@ -155,7 +166,7 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Member
 		}
 	}
 	if expand.Has("account") {
-		of, err := d.Account(ctx)
+		of, err := d.Account().Get(ctx)
 		if err != nil {
 			return memberRelations{}, err
 		}
@@ -163,7 +174,7 @@ func findRelations(ctx context.Context, d *helpdesk.Desk, rows []identity.Member
 		found.account = &shown
 	}
 	if expand.Has("mailboxes") {
-		mailboxes, err := d.MailboxesByID(ctx, ids(rows, func(m identity.Membership) []int64 { return m.MailboxIDs }))
+		mailboxes, err := d.Mailboxes().ByID(ctx, ids(rows, func(m identity.Membership) []int64 { return m.MailboxIDs }))
 		if err != nil {
 			return memberRelations{}, err
 		}
@@ -188,7 +199,7 @@ func picked[T any](shown map[int64]T, ids []int64) []T {
 
 // findUsers returns users by id, for showing them.
 func findUsers(ctx context.Context, d *helpdesk.Desk, ids []int64) (map[int64]user, error) {
-	found, err := d.UsersByID(ctx, ids)
+	found, err := d.Members().Users(ctx, ids)
 	shown := make(map[int64]user, len(found))
 	for _, u := range found {
 		shown[u.ID] = user{ID: u.ID, Name: u.Name, Initials: u.Initials(), IsMe: u.ID == d.UserID()}

@@ -86,34 +86,34 @@ func (a *api) addNotifications(t *transport.Table) {
 	transport.HandlePage(t, a.desk, op("listNotifications", http.MethodGet, notificationsPath, "List notifications",
 		"The caller's notifications in the desk, newest first. The newest 500 of the last 90 days are kept. Needs conversations.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in notificationList) (storage.Page[notification], error) {
-			page, err := d.Notifications(ctx, in.Unread, in.Request())
+			page, err := d.Notifications().List(ctx, in.Unread, in.Request())
 			return mapPage(page, func(n helpdesk.Notification) notification { return showNotification(d, n) }), err
 		})
 	transport.Handle(t, a.desk, op("countNotifications", http.MethodGet, notificationsPath+"/count", "Count unread notifications",
 		"The caller's unread notifications, counted up to 100. Needs conversations.view."),
 		func(ctx context.Context, d *helpdesk.Desk, _ struct{}) (notificationCount, error) {
-			n, err := d.UnreadNotifications(ctx)
+			n, err := d.Notifications().Unread(ctx)
 			return notificationCount{Unread: n}, err
 		})
 	transport.HandleEmpty(t, a.desk, op("readNotifications", http.MethodPost, notificationsPath+"/read", "Mark notifications as read",
 		"Marks all of the caller's notifications unless the body narrows it down. Marking a conversation as read also marks its notifications. Needs conversations.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in notificationRead) error {
 			if in.NotificationID != 0 {
-				_, err := d.ReadNotification(ctx, in.NotificationID)
+				_, err := d.Notifications().MarkRead(ctx, in.NotificationID)
 				return err
 			}
-			return d.ReadNotifications(ctx, in.ConversationID, in.UpTo)
+			return d.Notifications().MarkAllRead(ctx, in.ConversationID, in.UpTo)
 		})
 	transport.Handle(t, a.desk, op("getNotificationSettings", http.MethodGet, notificationSettingsPath, "Retrieve notification settings",
 		"The channels by which the caller is notified of each kind: desk, browser, mail."),
 		func(ctx context.Context, d *helpdesk.Desk, _ struct{}) (notificationSettings, error) {
-			chosen, err := d.NotifyChoices(ctx)
+			chosen, err := d.Notifications().Choices(ctx)
 			return showChoices(chosen), err
 		})
 	transport.Handle(t, a.desk, op("updateNotificationSettings", http.MethodPut, notificationSettingsPath, "Update notification settings",
 		"The caller's settings. Omitted kinds stay unchanged."),
 		func(ctx context.Context, d *helpdesk.Desk, in notificationSettingsUpdate) (notificationSettings, error) {
-			chosen, err := d.ChooseNotifications(ctx, in.choices())
+			chosen, err := d.Notifications().Choose(ctx, in.choices())
 			return showChoices(chosen), err
 		})
 	a.addFollowers(t, op)
@@ -123,10 +123,10 @@ func (a *api) addFollowers(t *transport.Table, op func(id, method, path, summary
 	transport.HandlePage(t, a.desk, op("listFollowers", http.MethodGet, conversationPath+"/followers", "List followers",
 		"Members who follow the conversation and are notified when the customer writes. A member mentioned in a note follows from then on, unless they have stopped following. Needs conversations.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in mentionableList) (storage.Page[follower], error) {
-			if _, err := d.Conversation(ctx, in.ConversationID); err != nil {
+			if _, err := d.Conversations().Get(ctx, in.ConversationID); err != nil {
 				return storage.Page[follower]{}, err
 			}
-			all, err := d.Followers(ctx, []int64{in.ConversationID})
+			all, err := d.Conversations().Followers(ctx, []int64{in.ConversationID})
 			if err != nil {
 				return storage.Page[follower]{}, err
 			}
@@ -139,14 +139,14 @@ func (a *api) addFollowers(t *transport.Table, op func(id, method, path, summary
 		}
 		transport.HandleEmpty(t, a.desk, op(id, method, conversationPath+"/follow", summary, description+"The conversation itself does not change. Needs conversations.view."),
 			func(ctx context.Context, d *helpdesk.Desk, in conversationID) error {
-				_, err := d.FollowConversation(ctx, in.ConversationID, follow)
+				_, err := d.Conversations().Follow(ctx, in.ConversationID, follow)
 				return err
 			})
 	}
 	transport.HandlePage(t, a.desk, op("listMentionable", http.MethodGet, conversationPath+"/mentionable", "List who can be mentioned",
 		"Members who can see the conversation. A note mentions them by @ and their address, or by a link to mailto:member-<user id>@mention.invalid, the stored form. Other mentions become plain text. Needs conversations.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in mentionableList) (storage.Page[mentionable], error) {
-			users, err := d.Mentionable(ctx, in.ConversationID)
+			users, err := d.Conversations().Mentionable(ctx, in.ConversationID)
 			if err != nil {
 				return storage.Page[mentionable]{}, err
 			}

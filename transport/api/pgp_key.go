@@ -85,27 +85,27 @@ func (a *api) addPGPKeys(t *transport.Table) {
 }
 
 func (a *api) createPGPKey(ctx context.Context, d *helpdesk.Desk, in pgpKeyInput) (pgpKey, error) {
-	k, err := d.CreatePGPKey(ctx, in.CustomerID, helpdesk.PGPKeyInput{CustomerEmailID: in.CustomerEmailID, Name: in.Name, Content: in.Content})
+	k, err := d.PGPKeys().Create(ctx, in.CustomerID, helpdesk.PGPKeyInput{CustomerEmailID: in.CustomerEmailID, Name: in.Name, Content: in.Content})
 	return showPGPKey(k), err
 }
 
 func (a *api) listPGPKeys(ctx context.Context, d *helpdesk.Desk, in pgpKeyList) (storage.Page[pgpKey], error) {
-	page, err := d.PGPKeys(ctx, in.CustomerID, in.Request())
+	page, err := d.PGPKeys().List(ctx, in.CustomerID, in.Request())
 	return mapPage(page, showPGPKey), err
 }
 
 func (a *api) getPGPKey(ctx context.Context, d *helpdesk.Desk, in pgpKeyID) (pgpKey, error) {
-	k, err := d.PGPKey(ctx, in.CustomerID, in.KeyID)
+	k, err := d.PGPKeys().Get(ctx, in.CustomerID, in.KeyID)
 	return showPGPKey(k), err
 }
 
 func (a *api) updatePGPKey(ctx context.Context, d *helpdesk.Desk, in pgpKeyUpdate) (pgpKey, error) {
-	k, err := d.UpdatePGPKey(ctx, in.CustomerID, in.KeyID, in.Name)
+	k, err := d.PGPKeys().Update(ctx, in.CustomerID, in.KeyID, in.Name)
 	return showPGPKey(k), err
 }
 
 func (a *api) deletePGPKey(ctx context.Context, d *helpdesk.Desk, in pgpKeyID) error {
-	return d.DeletePGPKey(ctx, in.CustomerID, in.KeyID)
+	return d.PGPKeys().Delete(ctx, in.CustomerID, in.KeyID)
 }
 
 func showPGPKey(k helpdesk.AddressedKey) pgpKey {

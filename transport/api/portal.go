@@ -51,6 +51,9 @@ func (a *api) portalOf(ctx context.Context, r *transport.Request) (*helpdesk.Por
 	account := r.ParamID("account_id")
 	switch {
 	case a.portal != nil:
+		if err := a.sameSite(r); err != nil {
+			return nil, err
+		}
 		return a.portal(ctx, r.HTTP(), account)
 	case a.authenticate == nil && helpdesk.IsPortalToken(r.Token()):
 		return a.svc.AuthenticatePortal(ctx, account, r.Token())
@@ -84,15 +87,42 @@ func customersExpand(expand transport.Expand, allowed ...string) error {
 
 func customersType(kind string) error {
 	if helpdesk.InteractionType(kind) == helpdesk.TypeUser || helpdesk.InteractionType(kind) == helpdesk.TypeNote {
-		return fault.New(fault.Forbidden, "A portal token posts interactions of type customer only.")
+		return fault.New(fault.Forbidden, "A portal token can only post interactions of type customer.")
 	}
 	return nil
+}
+
+// customersConversations shows conversations with the fields that customers see.
+func customersConversations(ctx context.Context, p *helpdesk.Portal, rows []helpdesk.Conversation) ([]conversation, error) {
+	set, err := p.Fields(ctx, ids(rows, func(c helpdesk.Conversation) []int64 { return []int64{c.ID} }))
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]conversation, len(rows))
+	for i, c := range rows {
+		shown[i] = customersConversation(c)
+		shown[i].Fields = showFields(set, c.ID)
+	}
+	return shown, nil
+}
+
+// oneOfCustomer shows a conversation with the fields that customers see.
+func oneOfCustomer(ctx context.Context, p *helpdesk.Portal, c helpdesk.Conversation, err error) (conversation, error) {
+	if err != nil {
+		return conversation{}, err
+	}
+	shown, err := customersConversations(ctx, p, []helpdesk.Conversation{c})
+	if err != nil {
+		return conversation{}, err
+	}
+	return shown[0], nil
 }
 
 // customersConversation is a conversation without the fields that only members may see.
 func customersConversation(c helpdesk.Conversation) conversation {
 	out := showConversation(c)
 	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.SpamAt, out.Priority = "", []conversationTag{}, nil, nil, ""
+	out.SLA, out.DueAt = nil, nil
 	return out
 }
 
@@ -107,7 +137,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 	problems.Check(in.TeamID.Or(0) == 0, "team_id", notForCustomers)
 	problems.Check(in.Priority == "" || in.Priority == string(helpdesk.PriorityNormal), "priority", notForCustomers)
 	problems.Check(in.Status == "" || in.Status == string(helpdesk.StatusPosted), "status", "must be posted")
-	input := helpdesk.PortalConversationInput{Subject: in.Subject, MailboxID: in.MailboxID.Or(0)}
+	input := helpdesk.PortalConversationInput{Subject: in.Subject, MailboxID: in.MailboxID.Or(0), Fields: in.Fields.texts()}
 	for i, one := range in.Interactions {
 		if err := customersType(one.Type); err != nil {
 			return conversation{}, err
@@ -121,7 +151,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 		return conversation{}, problems.Err()
 	}
 	c, err := p.CreateConversation(ctx, input)
-	return customersConversation(c), err
+	return oneOfCustomer(ctx, p, c, err)
 }
 
 func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, in conversationList) (storage.Page[conversation], error) {
@@ -133,8 +163,8 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 	for field, used := range map[string]bool{
 		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "team_id": in.TeamID != 0, "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
 		"updated_since": !in.UpdatedSince.IsZero(), "query": in.Query != "", "view_id": in.ViewID != 0,
-		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
-		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(),
+		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "fields": len(in.Fields) > 0, "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
+		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(), "company_id": in.CompanyID != 0, "due": in.Due != "", "timezone": in.Timezone != "",
 		"sort_by":   in.SortBy != "" && in.SortBy != string(helpdesk.ByCreated),
 		"sort_type": in.SortType == "asc",
 	} {
@@ -144,7 +174,11 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 		return none, err
 	}
 	page, err := p.Conversations(ctx, in.filter().Statuses, in.Request())
-	return mapPage(page, customersConversation), err
+	if err != nil {
+		return none, err
+	}
+	shown, err := customersConversations(ctx, p, page.Items)
+	return storage.Page[conversation]{Items: shown, Next: page.Next, Prev: page.Prev}, err
 }
 
 func (a *api) portalGetConversation(ctx context.Context, p *helpdesk.Portal, in conversationGet) (conversation, error) {
@@ -152,7 +186,7 @@ func (a *api) portalGetConversation(ctx context.Context, p *helpdesk.Portal, in 
 		return conversation{}, err
 	}
 	c, err := p.Conversation(ctx, in.ConversationID)
-	return customersConversation(c), err
+	return oneOfCustomer(ctx, p, c, err)
 }
 
 func (a *api) portalCreateInteraction(ctx context.Context, p *helpdesk.Portal, in interactionCreate) (interaction, error) {
@@ -272,5 +306,5 @@ func (a *api) portalGetAttachmentContent(ctx context.Context, p *helpdesk.Portal
 	if err != nil {
 		return transport.Content{}, err
 	}
-	return attachedContent(ctx, found, p)
+	return attachedContent(ctx, found, p.OpenAttachment, p.LinkAttachment)
 }

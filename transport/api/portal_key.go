@@ -51,19 +51,19 @@ func (a *api) addPortalKeys(t *transport.Table) {
 }
 
 func (a *api) createPortalKey(ctx context.Context, d *helpdesk.Desk, in portalKeyInput) (portalKey, error) {
-	created, secret, err := d.CreatePortalKey(ctx, helpdesk.PortalKeyInput{Name: in.Name, Algorithm: in.Algorithm, PublicKey: in.PublicKey})
+	created, secret, err := d.PortalKeys().Create(ctx, helpdesk.PortalKeyInput{Name: in.Name, Algorithm: in.Algorithm, PublicKey: in.PublicKey})
 	out := showPortalKey(created)
 	out.Secret = secret
 	return out, err
 }
 
 func (a *api) listPortalKeys(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[portalKey], error) {
-	page, err := d.PortalKeys(ctx, in.Request())
+	page, err := d.PortalKeys().List(ctx, in.Request())
 	return mapPage(page, showPortalKey), err
 }
 
 func (a *api) deletePortalKey(ctx context.Context, d *helpdesk.Desk, in portalKeyID) error {
-	return d.DeletePortalKey(ctx, in.PortalKeyID)
+	return d.PortalKeys().Delete(ctx, in.PortalKeyID)
 }
 
 func showPortalKey(k helpdesk.PortalKey) portalKey {

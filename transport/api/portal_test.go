@@ -109,7 +109,7 @@ func TestPortalMatrix(t *testing.T) {
 			slices.Sort(open)
 			if diff := cmp.Diff([]string{
 				"createAttachment", "createConversation", "createInteraction", "getAttachment", "getAttachmentContent", "getConversation",
-				"getInteraction", "listAttachments", "listConversations", "listInteractions",
+				"getInteraction", "listAttachments", "listConversations", "listFormFields", "listInteractions",
 			}, open); diff != "" {
 				t.Error(diff)
 			}
@@ -150,7 +150,7 @@ func TestPortalLeaks(t *testing.T) {
 	d := w.desk(t)
 	conversation, _ := strconv.ParseInt(ids["conversation_id"], 10, 64)
 	say := func(i helpdesk.InteractionInput) int64 {
-		created, err := d.CreateInteraction(t.Context(), conversation, i)
+		created, err := d.Interactions().Create(t.Context(), conversation, i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestPortalLeaks(t *testing.T) {
 	say(helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "secret-forward", To: []string{"secret-expert@example.net"}, IsForward: true})
 	note := say(helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "secret-note"})
 	w.must(t, "POST", in+"/tags", "tags[]="+ids["tag_id"], "Content-Type", "application/x-www-form-urlencoded")
-	if _, err := d.UpdateConversation(t.Context(), conversation, helpdesk.ConversationUpdate{Subject: "x", UserID: storage.Some(d.UserID())}); err != nil {
+	if _, err := d.Conversations().Update(t.Context(), conversation, helpdesk.ConversationUpdate{Subject: storage.Some("x"), UserID: storage.Some(d.UserID())}); err != nil {
 		t.Fatal(err)
 	}
 	w.customer(t, "ada", "ada@example.com", nil)

@@ -34,13 +34,13 @@ func (a *api) addPresence(t *transport.Table) {
 	transport.HandlePage(t, a.desk, op("setPresence", http.MethodPut, conversationPath+"/presence", "Report presence in a conversation",
 		"Returns who is present, including the caller. Presence expires after 45 seconds. Changes emit the event conversation.presence; the conversation itself does not change."),
 		func(ctx context.Context, d *helpdesk.Desk, in presenceInput) (storage.Page[atConversation], error) {
-			there, err := d.Present(ctx, in.ConversationID, helpdesk.Doing(in.Doing))
+			there, err := d.Conversations().Present(ctx, in.ConversationID, helpdesk.Doing(in.Doing))
 			return showPresence(there), err
 		})
 	transport.HandlePage(t, a.desk, op("listPresence", http.MethodGet, accountPath+"/presence", "List who is present in conversations",
 		"By conversation and user. Conversations out of reach are omitted."),
 		func(ctx context.Context, d *helpdesk.Desk, in presenceList) (storage.Page[atConversation], error) {
-			there, err := d.PresenceOf(ctx, in.ConversationID)
+			there, err := d.Conversations().PresenceOf(ctx, in.ConversationID)
 			if err != nil {
 				return storage.Page[atConversation]{}, err
 			}

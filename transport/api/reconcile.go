@@ -47,7 +47,7 @@ func (a *api) addReconcile(t *transport.Table) {
 }
 
 func (a *api) reconcileMailbox(ctx context.Context, d *helpdesk.Desk, in mailboxID) (reconciliation, error) {
-	r, err := d.ReconcileMailbox(ctx, in.MailboxID)
+	r, err := d.Mailboxes().Reconcile(ctx, in.MailboxID)
 	out := reconciliation{Folders: []reconciledFolder{}, Elsewhere: r.Elsewhere}
 	for _, f := range r.Folders {
 		out.Folders = append(out.Folders, reconciledFolder{
@@ -59,5 +59,5 @@ func (a *api) reconcileMailbox(ctx context.Context, d *helpdesk.Desk, in mailbox
 }
 
 func (a *api) backfillMailbox(ctx context.Context, d *helpdesk.Desk, in backfillInput) error {
-	return d.Backfill(ctx, in.MailboxID, in.Since)
+	return d.Mailboxes().Backfill(ctx, in.MailboxID, in.Since)
 }

@@ -75,13 +75,13 @@ func (a *api) addReplyFiles(t *transport.Table) {
 
 func (a *api) createReplyFile(ctx context.Context, d *helpdesk.Desk, in replyFileInput) (replyFile, error) {
 	f, err := uploaded(in.File, false, func(up helpdesk.Upload) (helpdesk.ReplyFile, error) {
-		return d.CreateReplyFile(ctx, in.SavedReplyID, up)
+		return d.SavedReplies().CreateFile(ctx, in.SavedReplyID, up)
 	})
 	return a.showReplyFile(d.AccountID(), f), err
 }
 
 func (a *api) listReplyFiles(ctx context.Context, d *helpdesk.Desk, in replyFileList) (storage.Page[replyFile], error) {
-	all, err := d.ReplyFiles(ctx, in.SavedReplyID)
+	all, err := d.SavedReplies().Files(ctx, in.SavedReplyID)
 	if err != nil {
 		return storage.Page[replyFile]{}, err
 	}
@@ -90,20 +90,20 @@ func (a *api) listReplyFiles(ctx context.Context, d *helpdesk.Desk, in replyFile
 }
 
 func (a *api) getReplyFile(ctx context.Context, d *helpdesk.Desk, in replyFileID) (replyFile, error) {
-	f, err := d.ReplyFile(ctx, in.SavedReplyID, in.FileID)
+	f, err := d.SavedReplies().File(ctx, in.SavedReplyID, in.FileID)
 	return a.showReplyFile(d.AccountID(), f), err
 }
 
 func (a *api) deleteReplyFile(ctx context.Context, d *helpdesk.Desk, in replyFileID) error {
-	return d.DeleteReplyFile(ctx, in.SavedReplyID, in.FileID)
+	return d.SavedReplies().DeleteFile(ctx, in.SavedReplyID, in.FileID)
 }
 
 func (a *api) getReplyFileContent(ctx context.Context, d *helpdesk.Desk, in replyFileID) (transport.Content, error) {
-	f, err := d.ReplyFile(ctx, in.SavedReplyID, in.FileID)
+	f, err := d.SavedReplies().File(ctx, in.SavedReplyID, in.FileID)
 	if err != nil {
 		return transport.Content{}, err
 	}
-	body, err := file.Open(f.Size, func(offset int64) (io.ReadCloser, error) { return d.OpenReplyFile(ctx, f, offset, -1) })
+	body, err := file.Open(f.Size, func(offset int64) (io.ReadCloser, error) { return d.SavedReplies().OpenFile(ctx, f, offset, -1) })
 	return transport.Content{
 		Name: f.Filename, Type: f.ContentType, ModTime: f.CreatedAt,
 		ETag: fmt.Sprintf("reply-file-%d", f.ID), // a file never changes
@@ -112,7 +112,7 @@ func (a *api) getReplyFileContent(ctx context.Context, d *helpdesk.Desk, in repl
 }
 
 func (a *api) attachReplyFiles(ctx context.Context, d *helpdesk.Desk, in replyFileAttach) (storage.Page[attachment], error) {
-	all, err := d.AttachReplyFiles(ctx, in.ConversationID, in.InteractionID, in.SavedReplyID)
+	all, err := d.Attachments().AddReplyFiles(ctx, in.ConversationID, in.InteractionID, in.SavedReplyID)
 	return mapPage(storage.Page[helpdesk.Attachment]{Items: all}, func(one helpdesk.Attachment) attachment { return a.showAttachment(d.AccountID(), one) }), err
 }
 

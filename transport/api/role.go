@@ -80,27 +80,27 @@ func permissionNames(permissions []identity.Permission) []string {
 }
 
 func (a *api) listRoles(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[fullRole], error) {
-	page, err := d.ListRoles(ctx, in.Request())
+	page, err := d.Roles().List(ctx, in.Request())
 	return mapPage(page, showRole), err
 }
 
 func (a *api) getRole(ctx context.Context, d *helpdesk.Desk, in roleID) (fullRole, error) {
-	found, err := d.Role(ctx, in.RoleID)
+	found, err := d.Roles().Get(ctx, in.RoleID)
 	return showRole(found), err
 }
 
 func (a *api) createRole(ctx context.Context, d *helpdesk.Desk, in roleInput) (fullRole, error) {
-	created, err := d.CreateRole(ctx, in.input())
+	created, err := d.Roles().Create(ctx, in.input())
 	return showRole(created), err
 }
 
 func (a *api) updateRole(ctx context.Context, d *helpdesk.Desk, in roleUpdate) (fullRole, error) {
-	changed, err := d.UpdateRole(ctx, in.RoleID, in.input())
+	changed, err := d.Roles().Update(ctx, in.RoleID, in.input())
 	return showRole(changed), err
 }
 
 func (a *api) deleteRole(ctx context.Context, d *helpdesk.Desk, in roleID) error {
-	return d.DeleteRole(ctx, in.RoleID)
+	return d.Roles().Delete(ctx, in.RoleID)
 }
 
 func showRole(r identity.Role) fullRole {

@@ -20,6 +20,7 @@ var named = []struct{ name, path, body, force string }{
 	{"mailbox2", "/accounts/{account_id}/mailboxes", `{"name": "Gone", "email": "gone@acme.example"}`, "?force=1"},
 	{"tag2", "/accounts/{account_id}/conversation-tags", `{"tag": "Gone"}`, ""},
 	{"team2", "/accounts/{account_id}/teams", `{"name": "Gone", "users": [{agent_id}]}`, ""},
+	{"company2", "/accounts/{account_id}/companies", `{"name": "Gone", "domains": ["gone.example"]}`, ""},
 	{"customer2", "/accounts/{account_id}/customers", `{"first_name": "Gone", "emails": [{"email": "gone@example.com"}]}`, ""},
 	{"role2", "/accounts/{account_id}/roles", `{"name": "Gone", "permissions": ["conversations.view"]}`, ""},
 
@@ -28,20 +29,25 @@ var named = []struct{ name, path, body, force string }{
 
 // referring has what each object is given first, so that it names everything that it can.
 var referring = map[string]string{
-	"updateView": `{"name": "V", "filter": {"mailbox_id": {mailbox2}, "tag_id": [{tag_id}, {tag2}], "customer_id": {customer2}, "team_id": {team2}, "agent": "{agent_id}",
-		"status": ["posted", "pending"], "priority": ["high"], "query": "door", "sort_by": "created_at"}}`,
+	"updateView": `{"name": "V", "filter": {"mailbox_id": {mailbox2}, "tag_id": [{tag_id}, {tag2}], "customer_id": {customer2}, "company_id": {company2}, "team_id": {team2}, "agent": "{agent_id}",
+		"status": ["posted", "pending"], "priority": ["high"], "query": "door", "sort_by": "created_at", "fields": {"tier": {"values": ["Gold"]}}}, "columns": ["tier"]}`,
 	"updateSavedReply":   `{"name": "R", "body": "<p>x</p>", "is_shared": true}`,
 	"updateWebhook":      `{"url": "https://example.org/x", "events": ["*"], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
 	"updateMembership":   `{"roles": [{role_id}, {role2}], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
 	"updateJoinRule":     `{"domain": "acme.example", "roles": [{role_id}, {role2}], "mailboxes": [{mailbox_id}, {mailbox2}]}`,
-	"updateTeam":         `{"name": "T", "users": [{owner_id}, {agent_id}]}`,
-	"updateConversation": `{"subject": "S", "user_id": {agent_id}, "team_id": {team2}, "priority": "high"}`,
+	"updateCalendar":     `{"name": "C", "timezone": "Europe/Berlin", "week": {"mon": [{"from": "09:00", "to": "12:00"}, {"from": "22:00", "to": "06:00"}]}, "holidays": [{"from": "2026-12-24", "to": "2026-12-26", "name": "Christmas"}]}`,
+	"updateAutoReply":    `{"name": "A", "mailbox_ids": [{mailbox_id}, {mailbox2}], "calendar_id": {calendar_id}, "when": "outside", "on": "every", "once_per": 12, "translations": {"en": {"subject": "S", "body": "<p>x</p>"}, "de": {"body": "<p>y</p>"}}}`,
+	"updateRule":         `{"name": "R", "state": "dry", "position": 1, "on": ["interaction.created", "conversation.updated"], "stop": true, "match": {"all": [{"field": "mailbox_id", "op": "any_of", "value": [{mailbox_id}, {mailbox2}]}, {"field": "tags", "op": "changed"}], "any": [{"field": "company.id", "op": "is", "value": {company2}}, {"field": "fields.tier", "op": "empty"}]}, "actions": [{"type": "add_tags", "value": [{tag_id}, {tag2}]}, {"type": "assign_team", "value": {team2}}, {"type": "set_field", "field": "tier", "value": "Gold"}, {"type": "add_note", "value": "<p>x</p>"}]}`,
+	"updateTeam":         `{"name": "T", "users": [{owner_id}, {agent_id}], "assignment": {"strategy": "balanced", "capacity": 7, "who": "all", "when_unavailable": "return", "return_after": 12, "sticky": true}}`,
+	"updateField":        `{"label": "F", "customer_visible": true, "required_to_close": false, "sort_order": 3}`,
+	"updateConversation": `{"subject": "S", "fields": {"tier": "Gold"}, "user_id": {agent_id}, "team_id": {team2}, "priority": "high"}`,
 	"updateSite":         `{"account_id": {account_id}, "name": "S", "mailbox_id": {mailbox2}}`,
 	"updateCollection":   `{"source_locale": "en", "collection_id": {collection_id}, "translations": {"en": {"name": "C"}}}`,
 	"updateCategory":     `{"source_locale": "en", "category_id": {category_id}, "collection_id": {collection_id}, "translations": {"en": {"name": "C"}}}`,
 	"updateArticle":      `{"source_locale": "en", "collection_id": {collection_id}, "categories": [{category_id}, {category2}], "translations": {"en": {"title": "A", "content": "<p>x</p>"}}}`,
 	"updateDraft":        `{"source_locale": "en", "collection_id": {collection_id}, "categories": [{category_id}, {category2}], "translations": {"en": {"title": "D", "content": "<p>x</p>"}}}`,
-	"updateCustomer":     `{"first_name": "Ada", "emails": [{"email": "ada@example.com"}], "phones": [{"phone": "+49 30 1234"}], "websites": [{"website": "https://example.org"}]}`,
+	"updateCompany":      `{"name": "C", "domains": ["c.example"], "note": "N", "external_id": "7"}`,
+	"updateCustomer":     `{"first_name": "Ada", "external_id": "8", "company_id": {company2}, "emails": [{"email": "ada@example.com"}], "phones": [{"phone": "+49 30 1234"}], "websites": [{"website": "https://example.org"}]}`,
 }
 
 // PUT of what GET gave changes nothing, also after everything that the object names was deleted.

@@ -14,7 +14,7 @@ func TestSeenByPixel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, backends()[0].open(t))
 	d := w.desk(t)
-	box, err := d.CreateMailbox(t.Context(), helpdesk.MailboxInput{})
+	box, err := d.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestSeenByPixel(t *testing.T) {
 		if err := w.svc.FlushMarks(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		page, err := d.Interaction(t.Context(), 1, id)
+		page, err := d.Interactions().Get(t.Context(), 1, id)
 		if err != nil {
 			t.Fatal(err)
 		}

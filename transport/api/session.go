@@ -63,14 +63,14 @@ func (d door) cookie(secret string, seconds int) *http.Cookie {
 }
 
 func (a *api) login(ctx context.Context, d door, in loginInput) (session, error) {
-	caller, err := d.svc.SignIn(ctx, in.Email, in.Password)
+	caller, err := d.svc.SignIn().WithPassword(ctx, in.Email, in.Password)
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok && in.Code != "" {
-		caller, err = d.svc.FinishSignIn(ctx, step.Token, in.Code)
+		caller, err = d.svc.SignIn().WithCode(ctx, step.Token, in.Code)
 	}
 	if err != nil {
 		return session{}, err
 	}
-	begun, err := d.svc.StartSession(ctx, caller, "")
+	begun, err := d.svc.SignIn().StartSession(ctx, caller, "")
 	if err != nil {
 		return session{}, err
 	}
@@ -104,7 +104,7 @@ func (a *api) leave(ctx context.Context, r *transport.Request) (leaving, error) 
 }
 
 func (a *api) logout(ctx context.Context, l leaving, _ struct{}) error {
-	if err := l.svc.EndSession(ctx, l.caller); err != nil {
+	if err := l.svc.SignIn().EndSession(ctx, l.caller); err != nil {
 		return err
 	}
 	l.request.SetCookie(l.cookie)

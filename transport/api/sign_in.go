@@ -101,19 +101,19 @@ func (a *api) addSignIns(t *transport.Table) {
 		ID: "removeMemberIdentities", Method: http.MethodDelete, Path: membershipPath + "/identities", Tag: "Memberships",
 		Summary: "Remove a member's identities", Description: "For an address with a new owner at the identity provider." + touched,
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-		return d.UnlinkMember(ctx, in.MembershipID)
+		return d.Members().Unlink(ctx, in.MembershipID)
 	})
 	transport.HandleEmpty(t, a.desk, transport.Operation{
 		ID: "removeMemberPasskeys", Method: http.MethodDelete, Path: membershipPath + "/passkeys", Tag: "Memberships",
 		Summary: "Remove a member's passkeys", Description: "For a member who has lost a device." + touched,
 	}, func(ctx context.Context, d *helpdesk.Desk, in membershipID) error {
-		return d.RemoveMemberPasskeys(ctx, in.MembershipID)
+		return d.Members().RemovePasskeys(ctx, in.MembershipID)
 	})
 }
 
 func (a *api) listIdentityProviders(context.Context, *helpdesk.Admin, struct{}) (storage.Page[identityProvider], error) {
 	out := storage.Page[identityProvider]{Items: []identityProvider{}}
-	for _, p := range a.svc.IdentityProviders() {
+	for _, p := range a.svc.SignIn().Providers() {
 		out.Items = append(out.Items, identityProvider{Key: p.Key, Name: p.Name, Issuer: p.Issuer, Domains: append([]string{}, p.Domains...)})
 	}
 	return out, nil

@@ -26,13 +26,13 @@ func (a *api) addSignatures(t *transport.Table) {
 	transport.Handle(t, a.desk, op("getSignature", http.MethodGet, "Retrieve the caller's signature",
 		"The text that the caller's answers end with. The mailbox's signature follows it. Needs interactions.view."),
 		func(ctx context.Context, d *helpdesk.Desk, _ struct{}) (signature, error) {
-			body, err := d.Signature(ctx)
+			body, err := d.Signatures().Get(ctx)
 			return signature{Body: body}, err
 		})
 	transport.Handle(t, a.desk, op("updateSignature", http.MethodPut, "Update the caller's signature",
 		"Answers posted before keep theirs. Needs interactions.create."),
 		func(ctx context.Context, d *helpdesk.Desk, in signatureInput) (signature, error) {
-			body, err := d.SetSignature(ctx, in.Body)
+			body, err := d.Signatures().Set(ctx, in.Body)
 			return signature{Body: body}, err
 		})
 }

@@ -43,24 +43,24 @@ func (a *api) addSuppressions(t *transport.Table) {
 		"Mail to it is not sent; its deliveries end as suppressed. 422 if it is already suppressed. Needs customers.update.")
 	create.Status = http.StatusCreated
 	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in suppressionInput) (suppression, error) {
-		s, err := d.Suppress(ctx, sending.SuppressionInput{Email: in.Email, Detail: in.Detail})
+		s, err := d.Suppressions().Add(ctx, sending.SuppressionInput{Email: in.Email, Detail: in.Detail})
 		return showSuppression(s), err
 	})
 	transport.HandlePage(t, a.desk, op("listSuppressions", http.MethodGet, suppressionsPath, "List suppressed addresses",
 		"Newest first. Needs customers.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[suppression], error) {
-			page, err := d.Suppressions(ctx, in.Request())
+			page, err := d.Suppressions().List(ctx, in.Request())
 			return mapPage(page, showSuppression), err
 		})
 	transport.Handle(t, a.desk, op("getSuppression", http.MethodGet, suppressionPath, "Retrieve a suppression", "Needs customers.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in suppressionID) (suppression, error) {
-			s, err := d.Suppression(ctx, in.SuppressionID)
+			s, err := d.Suppressions().Get(ctx, in.SuppressionID)
 			return showSuppression(s), err
 		})
 	transport.HandleEmpty(t, a.desk, op("deleteSuppression", http.MethodDelete, suppressionPath, "Lift a suppression",
 		"The address receives mail again. To send what was suppressed, retry the deliveries. Needs customers.update."),
 		func(ctx context.Context, d *helpdesk.Desk, in suppressionID) error {
-			return d.LiftSuppression(ctx, in.SuppressionID)
+			return d.Suppressions().Lift(ctx, in.SuppressionID)
 		})
 }
 

@@ -58,24 +58,24 @@ func (a *api) addTags(t *transport.Table) {
 		"422 if the name is taken, ignoring case. Needs tags.create.")
 	create.Status = http.StatusCreated
 	transport.Handle(t, a.desk, create, func(ctx context.Context, d *helpdesk.Desk, in tagInput) (conversationTag, error) {
-		tag, err := d.CreateTag(ctx, helpdesk.TagInput{Name: in.Tag, Color: in.Color})
+		tag, err := d.Tags().Create(ctx, helpdesk.TagInput{Name: in.Tag, Color: in.Color})
 		return showTag(tag), err
 	})
 	transport.HandlePage(t, a.desk, op("listTags", http.MethodGet, tagsPath, "List tags", "Oldest first. Needs tags.view."), a.listTags)
 	transport.Handle(t, a.desk, op("getTag", http.MethodGet, tagPath, "Retrieve a tag", "Needs tags.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in tagID) (conversationTag, error) {
-			tag, err := d.Tag(ctx, in.TagID)
+			tag, err := d.Tags().Get(ctx, in.TagID)
 			return showTag(tag), err
 		})
 	transport.Handle(t, a.desk, op("updateTag", http.MethodPut, tagPath, "Update a tag",
 		"An omitted color stays unchanged. Needs tags.update."),
 		func(ctx context.Context, d *helpdesk.Desk, in tagUpdate) (conversationTag, error) {
-			tag, err := d.UpdateTag(ctx, in.TagID, helpdesk.TagInput{Name: in.Tag, Color: in.Color})
+			tag, err := d.Tags().Update(ctx, in.TagID, helpdesk.TagInput{Name: in.Tag, Color: in.Color})
 			return showTag(tag), err
 		})
 	transport.HandleEmpty(t, a.desk, slow(op("deleteTag", http.MethodDelete, tagPath, "Delete a tag",
 		"Removes it from all conversations. Needs tags.delete.")),
-		func(ctx context.Context, d *helpdesk.Desk, in tagID) error { return d.DeleteTag(ctx, in.TagID) })
+		func(ctx context.Context, d *helpdesk.Desk, in tagID) error { return d.Tags().Delete(ctx, in.TagID) })
 	a.addTagging(t)
 }
 
@@ -87,28 +87,28 @@ func (a *api) addTagging(t *transport.Table) {
 			Description: description + " 404 if a tag does not exist. Needs conversations.update."}
 	}
 	transport.HandlePage(t, a.desk, op("setConversationTags", http.MethodPut, "Set the tags of a conversation",
-		"Returns its tags."), retag((*helpdesk.Desk).SetTags))
+		"Returns its tags."), retag(helpdesk.Conversations.SetTags))
 	transport.HandlePage(t, a.desk, op("addConversationTags", http.MethodPost, "Add tags to a conversation",
-		"Returns all its tags. Tags it already has are ignored."), retag((*helpdesk.Desk).AddTags))
+		"Returns all its tags. Tags it already has are ignored."), retag(helpdesk.Conversations.AddTags))
 	remove := op("removeConversationTags", http.MethodDelete, "Remove tags from a conversation",
 		"Tags it does not have are ignored.")
 	remove.BodyQuery = true
 	transport.HandleEmpty(t, a.desk, remove, func(ctx context.Context, d *helpdesk.Desk, in tagging) error {
-		_, err := d.RemoveTags(ctx, in.ConversationID, in.Tags.Or(nil))
+		_, err := d.Conversations().RemoveTags(ctx, in.ConversationID, in.Tags.Or(nil))
 		return err
 	})
 }
 
 // retag makes an operation from a method that changes the tags of a conversation.
-func retag(change func(*helpdesk.Desk, context.Context, int64, []int64) ([]helpdesk.Tag, error)) func(context.Context, *helpdesk.Desk, tagging) (storage.Page[conversationTag], error) {
+func retag(change func(helpdesk.Conversations, context.Context, int64, []int64) ([]helpdesk.Tag, error)) func(context.Context, *helpdesk.Desk, tagging) (storage.Page[conversationTag], error) {
 	return func(ctx context.Context, d *helpdesk.Desk, in tagging) (storage.Page[conversationTag], error) {
-		tags, err := change(d, ctx, in.ConversationID, in.Tags.Or(nil))
+		tags, err := change(d.Conversations(), ctx, in.ConversationID, in.Tags.Or(nil))
 		return storage.Page[conversationTag]{Items: showTags(tags)}, err
 	}
 }
 
 func (a *api) listTags(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[conversationTag], error) {
-	page, err := d.Tags(ctx, in.Request())
+	page, err := d.Tags().List(ctx, in.Request())
 	return mapPage(page, showTag), err
 }
 

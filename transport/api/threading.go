@@ -83,7 +83,7 @@ func (a *api) addThreading(t *transport.Table) {
 }
 
 func (a *api) getThreading(ctx context.Context, d *helpdesk.Desk, in interactionID) (explanation, error) {
-	e, err := d.ExplainThreading(ctx, in.ConversationID, in.InteractionID)
+	e, err := d.Interactions().ExplainThreading(ctx, in.ConversationID, in.InteractionID)
 	return showExplanation(e), err
 }
 
@@ -92,10 +92,10 @@ func (a *api) rethreadInteraction(ctx context.Context, d *helpdesk.Desk, in reth
 		return interaction{}, err
 	}
 	if in.Conversation == 0 {
-		i, err := d.Rethread(ctx, in.ConversationID, in.InteractionID)
+		i, err := d.Interactions().Rethread(ctx, in.ConversationID, in.InteractionID)
 		return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 	}
-	i, err := d.MoveInteraction(ctx, in.ConversationID, in.InteractionID, in.Conversation)
+	i, err := d.Interactions().Move(ctx, in.ConversationID, in.InteractionID, in.Conversation)
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
 }
 

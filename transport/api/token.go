@@ -32,10 +32,18 @@ type tokenInput struct {
 	ExpiresAt storage.Opt[time.Time] `json:"expires_at" description:"Default: never."`
 }
 
+type preferencesInput struct {
+	Language      storage.Opt[string] `json:"language" maxLength:"35" example:"pt-BR" description:"Of the desk. Null: the browser's."`
+	TimeZone      storage.Opt[string] `json:"time_zone" maxLength:"64" example:"Europe/Berlin" description:"Of dates in the desk. Null: the browser's."`
+	AfterSending  storage.Opt[string] `json:"after_sending" enum:"stay,next,list" description:"Where the desk leads after an answer was sent. Null: only closing leads on."`
+	AssignOnReply storage.Opt[bool]   `json:"assign_on_reply" description:"Whether answering in the desk assigns a conversation that nobody has to the user. Null: true."`
+}
+
 type userInput struct {
-	Name            storage.Opt[string] `json:"name" maxLength:"200" example:"Ada Lovelace" description:"Required unless only the password changes."`
+	Name            storage.Opt[string] `json:"name" maxLength:"200" example:"Ada Lovelace" description:"Required if nothing else changes."`
 	Password        string              `json:"password" maxLength:"200" description:"New password, 8 to 200 characters. The caller's other sessions end."`
 	CurrentPassword string              `json:"current_password" maxLength:"200" description:"Current password. Required to set a new one if there is one."`
+	Preferences     preferencesInput    `json:"preferences" description:"Omitted fields stay unchanged."`
 }
 
 func (a *api) addTokens(t *transport.Table) {
@@ -61,12 +69,29 @@ func (a *api) addTokens(t *transport.Table) {
 }
 
 func (a *api) updateUser(ctx context.Context, admin *helpdesk.Admin, in userInput) (me, error) {
-	u, err := admin.UpdateMe(ctx, identity.UserUpdate{Name: in.Name, Password: in.Password, CurrentPassword: in.CurrentPassword})
+	u, err := admin.UpdateMe(ctx, identity.UserUpdate{Name: in.Name, Password: in.Password, CurrentPassword: in.CurrentPassword, Preferences: in.Preferences.update()})
 	return showMe(u), err
 }
 
 func showMe(u identity.User) me {
-	return me{ID: u.ID, Name: u.Name, Email: u.Email, Initials: u.Initials()}
+	return me{
+		ID: u.ID, Name: u.Name, Email: u.Email, Initials: u.Initials(), HasPicture: u.Picture != "",
+		Preferences: userPreferences{
+			Language: textOrNull(u.Preferences.Language), TimeZone: textOrNull(u.Preferences.TimeZone),
+			AfterSending: textOrNull(string(u.Preferences.AfterSending)), AssignOnReply: !u.Preferences.LeaveUnassigned,
+		},
+	}
+}
+
+func (in preferencesInput) update() identity.PreferencesUpdate {
+	out := identity.PreferencesUpdate{Language: in.Language, TimeZone: in.TimeZone, AssignOnReply: in.AssignOnReply}
+	switch after, given := in.AfterSending.Get(); {
+	case given:
+		out.AfterSending = storage.Some(identity.AfterSending(after))
+	case in.AfterSending.IsNull():
+		out.AfterSending = storage.Null[identity.AfterSending]()
+	}
+	return out
 }
 
 func (a *api) listTokens(ctx context.Context, admin *helpdesk.Admin, in transport.Paging) (storage.Page[accessToken], error) {

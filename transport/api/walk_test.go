@@ -241,6 +241,8 @@ func (w *world) happen(t *testing.T, action string, words []string, body string)
 	t.Helper()
 	ctx := context.Background()
 	switch action {
+	case "imported":
+		w.imported(t)
 	case "advance":
 		d, err := time.ParseDuration(words[0])
 		if err != nil {

@@ -126,35 +126,35 @@ func (a *api) createWebhook(ctx context.Context, d *helpdesk.Desk, in webhookInp
 	if in.IsActive != nil {
 		input.IsActive = storage.Some(*in.IsActive)
 	}
-	w, secret, err := d.CreateWebhook(ctx, input)
+	w, secret, err := d.Webhooks().Create(ctx, input)
 	out := showWebhook(d, w)
 	out.Secret = secret
 	return out, err
 }
 
 func (a *api) listWebhooks(ctx context.Context, d *helpdesk.Desk, in transport.Paging) (storage.Page[webhook], error) {
-	page, err := d.Webhooks(ctx, in.Request())
+	page, err := d.Webhooks().List(ctx, in.Request())
 	return mapPage(page, func(w subscription.Webhook) webhook { return showWebhook(d, w) }), err
 }
 
 func (a *api) getWebhook(ctx context.Context, d *helpdesk.Desk, in webhookID) (webhook, error) {
-	w, err := d.Webhook(ctx, in.WebhookID)
+	w, err := d.Webhooks().Get(ctx, in.WebhookID)
 	return showWebhook(d, w), err
 }
 
 func (a *api) updateWebhook(ctx context.Context, d *helpdesk.Desk, in webhookUpdate) (webhook, error) {
-	w, err := d.UpdateWebhook(ctx, in.WebhookID, subscription.WebhookInput{
+	w, err := d.Webhooks().Update(ctx, in.WebhookID, subscription.WebhookInput{
 		URL: in.URL, Events: in.Events, MailboxIDs: in.Mailboxes, IsActive: in.IsActive,
 	})
 	return showWebhook(d, w), err
 }
 
 func (a *api) deleteWebhook(ctx context.Context, d *helpdesk.Desk, in webhookID) error {
-	return d.DeleteWebhook(ctx, in.WebhookID)
+	return d.Webhooks().Delete(ctx, in.WebhookID)
 }
 
 func (a *api) rotateWebhookSecret(ctx context.Context, d *helpdesk.Desk, in webhookID) (webhook, error) {
-	w, secret, err := d.RotateWebhookSecret(ctx, in.WebhookID)
+	w, secret, err := d.Webhooks().RotateSecret(ctx, in.WebhookID)
 	out := showWebhook(d, w)
 	out.Secret = secret
 	return out, err
@@ -162,12 +162,12 @@ func (a *api) rotateWebhookSecret(ctx context.Context, d *helpdesk.Desk, in webh
 
 func (a *api) listWebhookDeliveries(ctx context.Context, d *helpdesk.Desk, in webhookDeliveryList) (storage.Page[webhookDelivery], error) {
 	filter := subscription.WebhookDeliveryFilter{WebhookID: in.WebhookID, State: subscription.WebhookState(in.State)}
-	page, err := d.WebhookDeliveries(ctx, filter, in.Request())
+	page, err := d.Webhooks().Deliveries(ctx, filter, in.Request())
 	return mapPage(page, showWebhookDelivery), err
 }
 
 func (a *api) redeliverWebhook(ctx context.Context, d *helpdesk.Desk, in webhookDeliveryID) (webhookDelivery, error) {
-	out, err := d.RedeliverWebhook(ctx, in.WebhookID, in.DeliveryID)
+	out, err := d.Webhooks().Redeliver(ctx, in.WebhookID, in.DeliveryID)
 	return showWebhookDelivery(out), err
 }
 

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/customercsv"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
@@ -31,6 +33,7 @@ import (
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/api"
+	"github.com/helpwright/helpwright/transport/errand"
 	"github.com/helpwright/helpwright/transport/internal/openapitest"
 )
 
@@ -116,6 +119,7 @@ type world struct {
 	check   *openapitest.Validator
 	tokens  map[string]string // by name: owner, agent, editor, powerless, stranger
 	account identity.Account  // of all but the stranger
+	files   storage.Blobs     // of imports
 	// fetch replaces the proxy of images; nil: no images.
 	fetch func(ctx context.Context, address string) (helpdesk.RemoteImage, error)
 }
@@ -206,8 +210,42 @@ func (w *world) serve(t testing.TB, cfg api.Config) {
 	t.Helper()
 	cfg.Service, cfg.KB = w.svc, w.kb
 	cfg.Now = w.clock.now
+	cfg.Errands = w.office(t)
 	w.table = must(api.New(cfg))(t)
 	w.handler, w.check = w.table.Handler(), must(checker())(t)
+}
+
+// imported stores an import of customers that was checked.
+func (w *world) imported(t testing.TB) {
+	t.Helper()
+	e := errand.Errand{
+		ID: "checked", AccountID: w.account.ID, Kind: customercsv.Kind, Step: customercsv.StepCheck, File: "people.csv", State: errand.Done,
+		Report:  errand.Report{Step: customercsv.StepCheck, Notes: []errand.Note{{About: "row 7, Email", Text: "is required"}}},
+		Created: w.clock.now(), Changed: w.clock.now(),
+	}
+	raw := must(json.Marshal(e))(t)
+	key := fmt.Sprintf("%d/%s", e.AccountID, e.Kind)
+	err := w.store.(storage.Vault).SetItem(t.Context(), storage.VaultItem{Key: "errands/" + key, Value: raw, Modified: e.Created})
+	if err == nil {
+		_, err = w.files.Put(t.Context(), fmt.Sprintf("%s%d/%s/%s", errand.Prefix, e.AccountID, e.ID, errand.ReportFile), strings.NewReader("failed: 1\n"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// office keeps imports, and runs none.
+func (w *world) office(t testing.TB) *errand.Office {
+	t.Helper()
+	vault, ok := w.store.(storage.Vault)
+	if !ok {
+		return nil
+	}
+	w.files = memblob.New()
+	return must(errand.New(errand.Config{
+		Vault: vault, Blobs: w.files, Now: w.clock.now, Accounts: func(context.Context, int64) (bool, error) { return true, nil },
+		Works: map[string]errand.Work{customercsv.Kind: func(context.Context, *errand.Task) error { return nil }},
+	}))(t)
 }
 
 func (w *world) user(t testing.TB, name, token string) int64 {

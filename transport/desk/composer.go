@@ -36,7 +36,8 @@ type composer struct {
 	RecipientsURL                  string // where recipients are looked for; "" if the member may not
 	Seen                           string // what the member has seen, see formatSeen
 	In                             string
-	Next                           string
+	Next, List                     string
+	After                          identity.AfterSending // where the member goes after sending
 	Error                          string
 	Errors                         map[string]string
 	Crossed                        *crossed
@@ -48,8 +49,10 @@ type composer struct {
 	InsertURL, RepliesURL, SaveURL string        // "" if there are none here
 	ArticleURL, MembersURL         string        // likewise
 	Ending                         template.HTML // the signature below the answer
+	Forwarding                     *forwarding   // nil if there is nothing to forward
 	Laters                         []nap         // if it can be sent later
 	Zone, LaterAt                  string        // of these times, and the text typed
+	Macro                          *macroView    // nil if none goes with it
 }
 
 // sheet is what the composer holds of one kind. Each kind has a draft of its own, so that a note never becomes an answer.
@@ -78,6 +81,7 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	if !f.CanReply && !f.CanNote {
 		return nil
 	}
+	f.List, f.After = view.List, v.afterSending()
 	f.In, f.Next, f.Seen = view.In, cmp.Or(view.Next, view.List), formatSeen(view.Seen)
 	f.CanClose, f.MembersURL = view.CanUpdate, v.at("/c/"+itoa(c.ID))+"/mentionable"
 	answer, err := v.answerRecipients(c)
@@ -88,7 +92,7 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	if f.Replies, err = v.savedReplies(); err != nil {
 		return err
 	}
-	ending, err := v.SignatureIn(v.ctx(), c.MailboxID)
+	ending, err := v.Signatures().In(v.ctx(), c.MailboxID)
 	if err != nil {
 		return err
 	}
@@ -97,8 +101,14 @@ func (v *visit) fillComposer(c helpdesk.Conversation, view *conversationView) er
 	if err := v.fillSheets(f, answer, view.all); err != nil {
 		return err
 	}
+	if f.CanReply {
+		if err := v.fillForwarding(f, c, view.all, v.ownDraft(view.all, "forward").Forwarding()); err != nil {
+			return err
+		}
+	}
 	f.ToAll = f.copiesAll()
-	return nil
+	f.Macro, err = v.macroWith(number(v.r.URL.Query().Get("macro")))
+	return err
 }
 
 // fillSheets prepares a sheet for each kind with the member's newest draft of it. The composer shows the kind that the
@@ -116,19 +126,18 @@ func (v *visit) fillSheets(f *composer, answer helpdesk.AnswerRecipients, all []
 	}
 	drafts := map[string]helpdesk.Interaction{}
 	shown := kinds[0]
-	for _, i := range all {
-		if i.Status != helpdesk.StatusDraft || i.UserID != v.UserID() || !slices.Contains(kinds, writtenAs(i)) {
-			continue
-		}
-		drafts[writtenAs(i)] = i
-		if !i.UpdatedAt.Before(drafts[shown].UpdatedAt) {
-			shown = writtenAs(i)
+	for _, kind := range kinds {
+		if i := v.ownDraft(all, kind); i.ID != 0 {
+			drafts[kind] = i
+			if !i.UpdatedAt.Before(drafts[shown].UpdatedAt) {
+				shown = kind
+			}
 		}
 	}
 	if asked := v.r.URL.Query().Get("write"); slices.Contains(kinds, asked) {
 		shown = asked
 	}
-	names := map[string]string{"reply": v.words.T("Draft of a reply"), "note": v.words.T("Draft of a note"), "forward": v.words.T("Draft of a forward")}
+	names := map[string]string{"reply": v.words.T("Reply draft"), "note": v.words.T("Note draft"), "forward": v.words.T("Forward draft")}
 	for _, kind := range kinds {
 		s := sheet{Kind: kind, Name: names[kind], Nonce: rand.Text()}
 		if kind == "reply" {
@@ -146,6 +155,16 @@ func (v *visit) fillSheets(f *composer, answer helpdesk.AnswerRecipients, all []
 		}
 	}
 	return nil
+}
+
+// ownDraft returns the member's last draft of a kind, the zero value if there is none.
+func (v *visit) ownDraft(all []helpdesk.Interaction, kind string) helpdesk.Interaction {
+	for _, i := range slices.Backward(all) {
+		if i.Status == helpdesk.StatusDraft && i.UserID == v.UserID() && writtenAs(i) == kind {
+			return i
+		}
+	}
+	return helpdesk.Interaction{}
 }
 
 // writtenAs returns the kind of a member's interaction, as the composer names it.
@@ -179,7 +198,7 @@ func (v *visit) newComposer(id int64) *composer {
 func (v *visit) fillDraft(f *sheet, i helpdesk.Interaction) error {
 	view := v.bodyView(false)
 	view.Fold = false
-	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{i}, view)
+	shown, err := v.Interactions().Show(v.ctx(), []helpdesk.Interaction{i}, view)
 	if err != nil {
 		return err
 	}
@@ -213,6 +232,8 @@ type written struct {
 	files        []*multipart.FileHeader
 	later        bool // send at a chosen time
 	sendAt       time.Time
+	forwarding   helpdesk.Forwarding // of a forward
+	macro        int64               // saved reply whose actions go with it; 0: none
 }
 
 // maxForm is the maximum size of the form's fields: a body and its addresses.
@@ -227,9 +248,12 @@ func (v *visit) written() (written, error) {
 	w := written{
 		files: files, conversation: v.number("id"), kind: v.r.PostFormValue("kind"), draft: v.field("draft"), seen: parseSeen(v.r.PostFormValue("seen")),
 		to: split(v.r.PostFormValue("to")), cc: split(v.r.PostFormValue("cc")), bcc: split(v.r.PostFormValue("bcc")),
-		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"),
+		anyway: v.r.PostFormValue("anyway") != "", nonce: v.r.PostFormValue("nonce"), macro: v.field("macro"),
 	}
 	v.turnToAll(&w)
+	if w.kind == "forward" {
+		w.forwarding = v.forwarding()
+	}
 	w.later, w.sendAt = v.sendLater(v.r.PostFormValue("then"))
 	w.body = v.r.PostFormValue("body")
 	if v.r.PostFormValue("rich") != "" {
@@ -245,7 +269,7 @@ func (v *visit) formFiles() ([]*multipart.FileHeader, error) {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm+4*v.h.cfg.MaxUpload)
 	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return nil, fault.New(fault.TooLarge, v.words.T("The files are larger than %s MB together.", 4*v.h.cfg.MaxUpload>>20))
+			return nil, fault.New(fault.TooLarge, v.words.T("The files are larger than %s MB in total.", 4*v.h.cfg.MaxUpload>>20))
 		}
 		return nil, fault.New(fault.Malformed, "The form could not be read.")
 	}
@@ -308,26 +332,38 @@ func (v *visit) send() error {
 		return v.notSent(w, err)
 	}
 	v.sent(w, made)
-	back := v.at("/c/"+itoa(w.conversation)) + "?in=" + url.QueryEscape(v.r.PostFormValue("in"))
-	if then == "close" {
-		back = v.safe(v.r.PostFormValue("next"), back)
-	} else {
-		back += "#m" + itoa(made.Interaction)
+	to, err := v.leadOn(w.conversation, made.Interaction, then == "close")
+	if err != nil {
+		return err
 	}
-	return v.see(back)
+	return v.see(to)
 }
 
 // posted is the result of sending.
 type posted struct {
 	Interaction int64
 	Changed     int64  // UpdatedAt of the conversation, in microseconds
-	Was         *state `json:",omitempty"` // the previous state of the conversation, if sending has changed its status
+	Was         *state `json:",omitempty"` // the previous state of the conversation, if sending has changed its status or assigned it
 	Left        int    // conversations that undo has left as others changed them
 }
 
-// post posts the form as its kind requires, and then closes the conversation if requested, all in one transaction.
+// takes reports whether sending the form makes the conversation the member's, as their preferences say.
+func (v *visit) takes(c helpdesk.Conversation, w written) bool {
+	return w.kind == "reply" && c.UserID == 0 && !v.user.Preferences.LeaveUnassigned && v.may(identity.ConversationsAssign)
+}
+
+// takesAfter is takes after the form was posted: a macro may have assigned the conversation.
+func (v *visit) takesAfter(ctx context.Context, old helpdesk.Conversation, w written) (bool, error) {
+	if !v.takes(old, w) || w.macro == 0 {
+		return v.takes(old, w), nil
+	}
+	c, err := v.Conversations().Get(ctx, w.conversation)
+	return c.UserID == old.UserID && c.TeamID == old.TeamID, err
+}
+
+// post posts the form as its kind requires, and then assigns or closes the conversation if requested, all in one transaction.
 func (v *visit) post(ctx context.Context, w written, then string) (posted, error) {
-	old, err := v.Conversation(ctx, w.conversation)
+	old, err := v.Conversations().Get(ctx, w.conversation)
 	if err != nil {
 		return posted{}, err
 	}
@@ -336,15 +372,25 @@ func (v *visit) post(ctx context.Context, w written, then string) (posted, error
 		return posted{}, err
 	}
 	status := map[string]helpdesk.Status{"close": helpdesk.StatusClosed, "pending": helpdesk.StatusPending}[then]
+	var update helpdesk.BulkUpdate
 	if status != "" {
-		if _, err = v.UpdateConversations(ctx, []int64{w.conversation}, helpdesk.BulkUpdate{Status: storage.Some(status)}); err != nil {
+		update.Status = storage.Some(status)
+	}
+	takes, err := v.takesAfter(ctx, old, w)
+	if err != nil {
+		return posted{}, err
+	}
+	if takes {
+		update.UserID = storage.Some(v.UserID())
+	}
+	if changes := status != "" || update.UserID.IsSet(); changes {
+		if _, err = v.Conversations().UpdateAll(ctx, []int64{w.conversation}, update); err != nil {
 			return posted{}, err
 		}
 	}
-	c, err := v.Conversation(ctx, w.conversation)
+	c, err := v.Conversations().Get(ctx, w.conversation)
 	made := posted{Interaction: i.ID, Changed: c.UpdatedAt.UnixMicro()}
-	if status != "" {
-		was := stateOf(old, made.Changed)
+	if was := stateOf(old, made.Changed); was != stateOf(c, made.Changed) {
 		made.Was = &was
 	}
 	return made, err
@@ -358,26 +404,26 @@ func (v *visit) contribute(ctx context.Context, w written) (helpdesk.Interaction
 	if w.later && !note && w.sendAt.IsZero() {
 		return helpdesk.Interaction{}, fault.Field("send_at", v.words.T("Choose a time"))
 	}
-	draft, err := v.keep(ctx, w)
+	draft, err := v.storeDraft(ctx, w)
 	if err != nil {
 		return draft, err
 	}
 	if err := v.attach(ctx, w.conversation, draft.ID, w.files); err != nil {
 		return draft, err
 	}
-	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted)}
+	update := helpdesk.InteractionUpdate{Status: storage.Some(helpdesk.StatusPosted), MacroID: w.macro}
 	if w.later && !note {
 		update.SendAt = storage.Some(w.sendAt)
 	}
 	if !w.anyway && !note {
 		update.Seen = storage.Some(w.seen)
 	}
-	return v.UpdateInteraction(ctx, w.conversation, draft.ID, update)
+	return v.Interactions().Update(ctx, w.conversation, draft.ID, update)
 }
 
 // addNote adds the written text as a note.
 func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, error) {
-	note, err := v.CreateInteraction(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body})
+	note, err := v.Interactions().Create(ctx, w.conversation, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: w.body, MacroID: w.macro})
 	if err != nil {
 		return note, err
 	}
@@ -386,7 +432,7 @@ func (v *visit) addNote(ctx context.Context, w written) (helpdesk.Interaction, e
 
 // convert replaces a draft of an answer by one of a note, or the reverse, with its files.
 func (v *visit) convert(ctx context.Context, w written) (helpdesk.Interaction, error) {
-	made, err := v.CreateInteraction(ctx, w.conversation, w.input())
+	made, err := v.Interactions().Create(ctx, w.conversation, w.input())
 	if err != nil {
 		return made, err
 	}
@@ -395,11 +441,11 @@ func (v *visit) convert(ctx context.Context, w written) (helpdesk.Interaction, e
 		return made, err
 	}
 	if body != w.body {
-		if made, err = v.UpdateInteraction(ctx, w.conversation, made.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}); err != nil {
+		if made, err = v.Interactions().Update(ctx, w.conversation, made.ID, helpdesk.InteractionUpdate{Body: storage.Some(body)}); err != nil {
 			return made, err
 		}
 	}
-	return made, v.DeleteInteraction(ctx, w.conversation, w.draft)
+	return made, v.Interactions().Delete(ctx, w.conversation, w.draft)
 }
 
 // input is the form as a new draft.
@@ -408,13 +454,13 @@ func (w written) input() helpdesk.InteractionInput {
 		return helpdesk.InteractionInput{Type: helpdesk.TypeNote, Status: helpdesk.StatusDraft, Body: w.body}
 	}
 	return helpdesk.InteractionInput{
-		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: w.kind == "forward",
+		Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: w.body, To: w.to, Cc: w.cc, Bcc: w.bcc, IsForward: w.kind == "forward", Forwarding: w.forwarding,
 	}
 }
 
 // takeFiles copies the files of the draft to another interaction, and returns the body with the draft's images rewritten.
 func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, error) {
-	taken, err := v.CopyAttachments(ctx, w.conversation, w.draft, to)
+	taken, err := v.Attachments().Copy(ctx, w.conversation, w.draft, to)
 	if err != nil {
 		return "", err
 	}
@@ -431,10 +477,10 @@ func (v *visit) takeFiles(ctx context.Context, w written, to int64) (string, err
 	return body, nil
 }
 
-// keep stores the form as the member's draft.
-func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, error) {
+// storeDraft stores the form as the member's draft.
+func (v *visit) storeDraft(ctx context.Context, w written) (helpdesk.Interaction, error) {
 	if w.draft == 0 {
-		return v.CreateInteraction(ctx, w.conversation, w.input())
+		return v.Interactions().Create(ctx, w.conversation, w.input())
 	}
 	draft, err := v.unsent(ctx, w)
 	if err != nil {
@@ -447,20 +493,21 @@ func (v *visit) keep(ctx context.Context, w written) (helpdesk.Interaction, erro
 	update := helpdesk.InteractionUpdate{Body: storage.Some(in.Body)}
 	if in.Type == helpdesk.TypeUser {
 		update.To, update.Cc, update.Bcc, update.IsForward = storage.Some(in.To), storage.Some(in.Cc), storage.Some(in.Bcc), storage.Some(in.IsForward)
+		update.Forwarding = storage.Some(in.Forwarding)
 	}
-	return v.UpdateInteraction(ctx, w.conversation, w.draft, update)
+	return v.Interactions().Update(ctx, w.conversation, w.draft, update)
 }
 
 // unsent returns the form's draft if it is still a draft: a window that does not know that the reply was sent must not
 // change a mail that is about to be sent.
 func (v *visit) unsent(ctx context.Context, w written) (helpdesk.Interaction, error) {
-	i, err := v.Interaction(ctx, w.conversation, w.draft)
+	i, err := v.Interactions().Get(ctx, w.conversation, w.draft)
 	switch {
 	case err != nil || i.Status == helpdesk.StatusDraft:
 	case i.Type == helpdesk.TypeNote:
-		err = fault.New(fault.Conflict, v.words.T("This note has been added already."))
+		err = fault.New(fault.Conflict, v.words.T("This note has already been added."))
 	default:
-		err = fault.New(fault.Conflict, v.words.T("This reply has been sent already."))
+		err = fault.New(fault.Conflict, v.words.T("This reply has already been sent."))
 	}
 	return i, err
 }
@@ -477,7 +524,7 @@ func (v *visit) attach(ctx context.Context, conversation, interaction int64, fil
 func (v *visit) attachOne(ctx context.Context, conversation, interaction int64, f *multipart.FileHeader, inline bool) (helpdesk.Attachment, error) {
 	return opened(f, func(up helpdesk.Upload) (helpdesk.Attachment, error) {
 		up.IsInline = inline
-		return v.CreateAttachment(ctx, conversation, interaction, up)
+		return v.Attachments().Create(ctx, conversation, interaction, up)
 	})
 }
 
@@ -509,14 +556,14 @@ func (v *visit) once(what, nonce, content string, fn func(ctx context.Context) (
 		return made, json.Unmarshal(answer, &made)
 	}
 	if there, missing := v.h.cfg.Once.Noted(v.ctx(), note.Key, v.now); missing == nil && !bytes.Equal(there.Request, note.Request) {
-		err = fault.New(fault.Conflict, v.words.T("An earlier version of this text has already been sent. Send this one too if it should go out."))
+		err = fault.New(fault.Conflict, v.words.T("An earlier version of this message has already been sent. Send this one as well if you want both to go out."))
 	}
 	return made, err
 }
 
 // content is the complete content of the form, to distinguish a repeated submission from a changed one.
 func (w written) content() string {
-	said := []any{w.kind, w.body, w.to, w.cc, w.bcc, w.later, w.sendAt.Unix()}
+	said := []any{w.kind, w.body, w.to, w.cc, w.bcc, w.later, w.sendAt.Unix(), fmt.Sprint(w.forwarding), w.macro}
 	for _, f := range w.files {
 		said = append(said, f.Filename, f.Size)
 	}
@@ -529,12 +576,12 @@ func (v *visit) sent(w written, made posted) {
 		v.say(toast{Text: v.words.T("Note added")})
 		return
 	}
-	inv := inverse{Interaction: made.Interaction, In: w.conversation, Nonce: w.nonce}
+	inv := inverse{Macro: w.macro != 0, Interaction: made.Interaction, In: w.conversation, List: v.r.PostFormValue("in"), Nonce: w.nonce}
 	if made.Was != nil {
 		inv.States = []state{*made.Was}
 	}
 	if w.later {
-		v.say(toast{Text: v.words.T("Reply is sent %s", v.moment(w.sendAt)), Undo: pack(inv)})
+		v.say(toast{Text: v.words.T("Reply will be sent %s", v.moment(w.sendAt)), Undo: pack(inv)})
 		return
 	}
 	seconds := int(v.account.SendHold.Seconds())
@@ -542,7 +589,7 @@ func (v *visit) sent(w written, made posted) {
 		v.say(toast{Text: v.words.T("Reply sent")})
 		return
 	}
-	v.say(toast{Text: v.words.T("Reply goes out in %s s", seconds), Undo: pack(inv), Seconds: seconds})
+	v.say(toast{Text: v.words.T("Sending reply in %s s", seconds), Undo: pack(inv), Seconds: seconds})
 }
 
 // crossedCode is the code of the fault for a newer message.
@@ -555,22 +602,22 @@ func (v *visit) notSent(w written, err error) error {
 
 // notKept is notSent for a form that should be kept as a draft.
 func (v *visit) notKept(w written, err error) error {
-	return v.writtenAgain(w, err, v.words.T("This was not done"))
+	return v.writtenAgain(w, err, v.words.T("That did not work"))
 }
 
 func (v *visit) writtenAgain(w written, err error, text string) error {
 	f, ok := errors.AsType[*fault.Error](err)
-	if !ok || !slices.Contains([]fault.Kind{fault.Invalid, fault.TooLarge, fault.Conflict, fault.NotFound}, f.Kind) {
+	if !ok || !slices.Contains([]fault.Kind{fault.Invalid, fault.TooLarge, fault.Conflict, fault.NotFound}, f.Kind) && f.Code != helpdesk.CodeMacro {
 		return err
 	}
-	c, err := v.Conversation(v.ctx(), w.conversation)
+	c, err := v.Conversations().Get(v.ctx(), w.conversation)
 	if err != nil {
 		return err
 	}
 	if _, gone := v.unsent(v.ctx(), w); w.draft != 0 && gone != nil {
 		w.draft = 0 // the draft was deleted or sent elsewhere: the text becomes a new one
 	}
-	query := url.Values{"in": {v.r.PostFormValue("in")}, "write": {w.kind}}
+	query := url.Values{"in": {v.r.PostFormValue("in")}, "write": {w.kind}, "macro": {itoa(w.macro)}}
 	v.r.URL.Path, v.r.URL.RawQuery = "/a/"+itoa(v.AccountID())+"/c/"+itoa(c.ID), query.Encode()
 	view, err := v.viewOf(c)
 	if err != nil {
@@ -581,11 +628,20 @@ func (v *visit) writtenAgain(w written, err error, text string) error {
 	form.LaterAt = v.r.PostFormValue("later_at")
 	form.To, form.Cc, form.Bcc = strings.Join(w.to, ", "), strings.Join(w.cc, ", "), strings.Join(w.bcc, ", ")
 	form.ToAll = form.copiesAll()
+	if w.kind == "forward" && form.Forwarding != nil {
+		if err := v.fillForwarding(form, c, view.all, w.forwarding); err != nil {
+			return err
+		}
+	}
 	if f.Code == crossedCode {
 		form.Crossed, form.Seen = v.crossing(view, f.ID), formatSeen(w.seen)
 		return v.showConversation(view, http.StatusConflict)
 	}
 	form.Error = text
+	if f.Code == helpdesk.CodeMacro {
+		form.Error += " " + v.macroProblem(f)
+		return v.showConversation(view, http.StatusUnprocessableEntity)
+	}
 	for field, problems := range f.Fields {
 		name, _, _ := strings.Cut(field, "[")
 		form.Errors[name] = v.fieldProblem(field, strings.Join(problems, " "))
@@ -606,7 +662,7 @@ func (v *visit) nonceAgain(w written, f *fault.Error) string {
 
 // shownAgain returns the written text with the addresses of its images.
 func (v *visit) shownAgain(c helpdesk.Conversation, body string) string {
-	shown, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{{ConversationID: c.ID, Type: helpdesk.TypeUser, Body: mailhtml.FromInput(body)}}, v.bodyView(false))
+	shown, err := v.Interactions().Show(v.ctx(), []helpdesk.Interaction{{ConversationID: c.ID, Type: helpdesk.TypeUser, Body: mailhtml.FromInput(body)}}, v.bodyView(false))
 	if err != nil {
 		return mailhtml.FromInput(body)
 	}
@@ -665,10 +721,10 @@ func (v *visit) saveDraft() error {
 // keepAll stores the form as the member's draft, with its files, whichever button was pressed: without scripts the form is
 // the only copy.
 func (v *visit) keepAll(w written) (helpdesk.Interaction, error) {
-	draft, err := v.keep(v.ctx(), w)
+	draft, err := v.storeDraft(v.ctx(), w)
 	if fault.Is(err, fault.NotFound) && w.draft != 0 { // discarded elsewhere
 		w.draft = 0
-		draft, err = v.keep(v.ctx(), w)
+		draft, err = v.storeDraft(v.ctx(), w)
 	}
 	if err != nil {
 		return draft, err
@@ -685,6 +741,9 @@ func (v *visit) goOnWriting(w written) error {
 	if w.kind == "note" || w.kind == "forward" {
 		query.Set("write", w.kind)
 	}
+	if w.macro != 0 && v.r.PostFormValue("do") != "drop macro" {
+		query.Set("macro", itoa(w.macro))
+	}
 	at := v.at("/c/" + itoa(w.conversation))
 	if len(query) > 0 {
 		at += "?" + query.Encode()
@@ -697,23 +756,18 @@ func (v *visit) json(value any) error {
 	return json.NewEncoder(v.w).Encode(value)
 }
 
-// discard deletes the member's draft.
+// discard deletes the member's draft, which can be undone for a while.
 func (v *visit) discard() error {
 	w, err := v.written()
 	if err != nil {
 		return err
 	}
-	if w.draft != 0 {
-		_, err := v.unsent(v.ctx(), w)
-		if err == nil {
-			err = v.DeleteInteraction(v.ctx(), w.conversation, w.draft)
-		}
-		if err != nil && !fault.Is(err, fault.NotFound) {
-			return v.notKept(w, err)
-		}
+	undo, err := v.drop(w)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return v.notKept(w, err)
 	}
-	v.say(toast{Text: v.words.T("Draft discarded")})
-	return v.see(v.at("/c/" + itoa(w.conversation)))
+	v.say(toast{Text: v.words.T("Draft discarded"), Undo: undo})
+	return v.see(v.talk(w.conversation, v.r.PostFormValue("in")))
 }
 
 // addFile attaches a file or an image in the text to the member's draft at once, for the script.
@@ -750,7 +804,7 @@ func (v *visit) draftOf(w written) (int64, error) {
 			w.draft = 0 // discarded elsewhere
 		}
 	}
-	draft, err := v.keep(v.ctx(), w)
+	draft, err := v.storeDraft(v.ctx(), w)
 	return draft.ID, err
 }
 
@@ -776,7 +830,7 @@ func (v *visit) removeFile() error {
 	if err != nil {
 		return err
 	}
-	err = v.DeleteAttachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	err = v.Attachments().Delete(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
 	if err != nil && (w.draft == 0 || !fault.Is(err, fault.NotFound)) { // otherwise it is removed already
 		return err
 	}
@@ -877,10 +931,10 @@ func (v *visit) create() error {
 		return err
 	}
 	view := newView{Subject: v.r.PostFormValue("subject"), Mailbox: v.r.PostFormValue("mailbox"), Assignee: v.r.PostFormValue("assignee")}
-	made, err := v.once("new", w.nonce, w.content()+view.Subject, func(ctx context.Context) (posted, error) { return v.begin(ctx, w, view) })
+	made, err := v.once("new", w.nonce, w.content()+view.Subject, func(ctx context.Context) (posted, error) { return v.postNew(ctx, w, view) })
 	f, ok := errors.AsType[*fault.Error](err)
 	if ok && (f.Kind == fault.Invalid || f.Kind == fault.Conflict) {
-		view.Form = &composer{Error: v.words.T("This was not sent."), Errors: map[string]string{}, sheet: sheet{
+		view.Form = &composer{Error: v.words.T("This could not be sent."), Errors: map[string]string{}, sheet: sheet{
 			To: strings.Join(w.to, ", "), Cc: strings.Join(w.cc, ", "), Bcc: strings.Join(w.bcc, ", "), Nonce: w.nonce,
 			Body: mailhtml.Text(w.body), HTML: safeHTML(mailhtml.FromInput(w.body)),
 		}}
@@ -896,7 +950,7 @@ func (v *visit) create() error {
 	if err != nil {
 		return err
 	}
-	c, err := v.Conversation(v.ctx(), made.Changed)
+	c, err := v.Conversations().Get(v.ctx(), made.Changed)
 	if err != nil {
 		return err
 	}
@@ -904,15 +958,15 @@ func (v *visit) create() error {
 	return v.see(v.at("/c/" + itoa(c.ID)))
 }
 
-// begin creates the conversation and its draft with the files, and posts the draft.
-func (v *visit) begin(ctx context.Context, w written, view newView) (posted, error) {
+// postNew creates the conversation and its draft with the files, and posts the draft.
+func (v *visit) postNew(ctx context.Context, w written, view newView) (posted, error) {
 	first := ""
 	if len(w.to) > 0 {
 		first = w.to[0]
 	}
 	in := helpdesk.ConversationInput{Channel: "email", To: first, MailboxID: number(view.Mailbox), Subject: view.Subject}
 	v.assigned(&in, view.Assignee)
-	c, err := v.CreateConversation(ctx, in)
+	c, err := v.Conversations().Create(ctx, in)
 	if err != nil {
 		return posted{}, err
 	}
@@ -923,12 +977,12 @@ func (v *visit) begin(ctx context.Context, w written, view newView) (posted, err
 
 // file serves an attachment.
 func (v *visit) file() error {
-	a, err := v.Attachment(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
+	a, err := v.Attachments().Get(v.ctx(), v.number("id"), v.number("i"), v.number("file"))
 	if err != nil {
 		return err
 	}
 	if as := file.As(a.ContentType, a.Filename); file.Redirects(v.r, as) {
-		link, err := v.LinkAttachment(v.ctx(), a, as)
+		link, err := v.Attachments().Link(v.ctx(), a, as)
 		if err != nil {
 			return err
 		}
@@ -938,6 +992,6 @@ func (v *visit) file() error {
 		}
 	}
 	return v.serveFile(a.ContentType, a.Filename, fmt.Sprintf("attachment-%d", a.ID), a.CreatedAt, a.Size, func(offset int64) (io.ReadCloser, error) {
-		return v.OpenAttachment(v.ctx(), a, offset, -1)
+		return v.Attachments().Open(v.ctx(), a, offset, -1)
 	})
 }

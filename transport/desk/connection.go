@@ -48,7 +48,7 @@ const (
 // try tests the connection of a mailbox, and keeps the result for the next page.
 func (v *visit) try(id int64) (tested, error) {
 	began := time.Now()
-	got, err := v.TestMailbox(v.ctx(), id)
+	got, err := v.Mailboxes().Test(v.ctx(), id)
 	if fault.Is(err, fault.Disabled) { // this program has no access to mail servers
 		return tested{}, nil
 	}
@@ -82,7 +82,7 @@ func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 		folders = w.T("Inbox")
 	}
 	all := []check{
-		good(w.T("Reached"), m.Inbound.Host, ""),
+		good(w.T("Server reached"), m.Inbound.Host, ""),
 		good(w.T("Signed in"), w.T("as %s", m.Inbound.Username), ""),
 		good(w.T("Folders"), folders, ""),
 	}
@@ -92,7 +92,7 @@ func (v *visit) steps(m helpdesk.Mailbox, t tested) []check {
 		return all
 	}
 	at := failedStep(t.Failure)
-	all[at] = wrong([]string{w.T("Not reached"), w.T("Not signed in"), w.T("Folder not opened")}[at], v.whyNotFetched(m, t.Failure), took)
+	all[at] = wrong([]string{w.T("Could not connect"), w.T("Sign-in failed"), w.T("Could not open the folder")}[at], v.whyNotFetched(m, t.Failure), took)
 	return all[:at+1]
 }
 
@@ -120,15 +120,15 @@ func (v *visit) whyFailed(failure string) string {
 	step, _, _ = strings.Cut(step, " ")
 	switch step {
 	case "resolve":
-		return v.words.T("There is no server with this name. Check the name.")
+		return v.words.T("No server found with this name. Check the name.")
 	case "connect", "greeting":
-		return v.words.T("Nothing answers there. Check server and port. (%s)", reason)
+		return v.words.T("No response from there. Check the server and port. (%s)", reason)
 	case "tls", "starttls":
 		return v.words.T("The connection could not be encrypted. Try the other encryption, or check the certificate. (%s)", reason)
 	case "login":
-		return v.words.T("The password was refused. Some providers want an app password. (%s)", reason)
+		return v.words.T("The password was rejected. Some providers require an app password. (%s)", reason)
 	case "select":
-		return v.words.T("There is no such folder. (%s)", reason)
+		return v.words.T("Folder not found. (%s)", reason)
 	}
 	return reason
 }
@@ -213,20 +213,38 @@ func (v *visit) problems(err error) map[string]string {
 
 // plain maps texts of the domain to the wording of the desk's forms.
 var plain = map[string]string{
-	"is required":                                                 say("This is missing"),
-	"is not an email address":                                     say("This is not an email address"),
+	"has spans that overlap": say("These hours overlap."), "needs at least one span": say("Enter hours for at least one day."),
+	"equals from; a whole day is 00:00 to 24:00": say("For a whole day, write 0:00–24:00."), "is before from": say("The last date is before the first."),
+	"must be hh:mm, 00:00 to 23:59":      say("Write hours as in 9:00–12:30, 13:30–18:00, or leave it empty."),
+	"is required, unless when is always": say("Choose business hours."), "is required: a body in at least one language": say("Write the text in at least one language."),
+	"is required":                                                 say("This is required"),
+	"is not an email address":                                     say("Enter a valid email address"),
 	"must have 8 to 200 characters":                               say("Use at least 8 characters"),
-	"is incorrect":                                                say("This is incorrect"),
+	"is incorrect":                                                say("Incorrect"),
 	"already belongs to a member":                                 say("is already a member"),
-	"must be a host name or an IP address":                        say("This is not a server name"),
-	"must be from 1 to 65535":                                     say("A number from 1 to 65535"),
-	"is required when host or username change":                    say("Type it again: the server or the user name has changed"),
-	"is not a domain name, such as example.org":                   say("This is not a domain, such as example.org"),
+	"must be a host name or an IP address":                        say("Enter a host name or IP address"),
+	"must be from 1 to 1000, or null":                             say("Enter a number from 1 to 1000, or leave it empty"),
+	"must be from 1 to 720 hours":                                 say("Enter a number from 1 to 720"),
+	"must be from 1 to 65535":                                     say("Enter a number from 1 to 65535"),
+	"is required when host or username change":                    say("Enter it again, because the server or username has changed"),
+	"is not a domain name, such as example.org":                   say("Enter a domain, such as example.org"),
 	"is already taken":                                            say("This name is already taken"),
-	"is not a domain that can be registered, such as example.org": say("This is not a domain, such as example.org"),
-	"must be a color such as #016770":                             say("This is not a colour"),
-	"must be an http or https address of at most 2,000 bytes, without a username and password": say("This is not an http or https address"),
-	"is required: list event types, or *":                                                      say("Choose at least one"),
+	"is not a domain that can be registered, such as example.org": say("Enter a domain, such as example.org"),
+	"must be a color such as #016770":                             say("Enter a colour, such as #016770"),
+	"must be an http or https address of at most 2,000 bytes, without a username and password": say("Enter a URL that begins with http:// or https://"),
+	"is larger than 8 MB":                                say("Largest picture: 8 MB"),
+	"must be a JPEG, PNG or GIF image":                   say("Choose a JPEG, PNG or GIF image"),
+	"has more than 30 megapixels":                        say("The picture has more than 30 megapixels"),
+	"is not a domain":                                    say("Enter a domain, such as example.org"),
+	"is another company's":                               say("Another company has this already"),
+	"is a provider's, where anybody can have an address": say("Anybody can have an address at this domain"),
+	"is required: list event types, or *":                say("Choose at least one"),
+
+	"is required to close a conversation":                 say("This is required to close the conversation"),
+	"must be a number":                                    say("This must be a number"),
+	"must be an http or https address":                    say("Enter a URL that begins with http:// or https://"),
+	"is an archived option":                               say("This option is archived"),
+	"lacks options that are in use: archive them instead": say("Options in use cannot be removed. Archive them instead."),
 }
 
 func wholeFields(err error) map[string]string {

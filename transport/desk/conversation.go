@@ -46,6 +46,8 @@ type conversationView struct {
 	Hidden   int // number of earlier entries that are folded
 	Whole    string
 	Composer *composer
+	Dropped  string      // how to undo that the member has discarded a draft here; "" if nothing was
+	UndoURL  string      // where
 	Others   []companion // others present at the conversation
 
 	Followers []person
@@ -61,6 +63,10 @@ type conversationView struct {
 	Place, Of    int // position in the list; 0 if not known
 	Before, Next string
 	Here, Self   string // addresses of this page, with and without the list
+	Fields       *fieldsCard
+	Due          *dueState // what is due next; nil: nothing
+	Targets      []dueState
+	SLA          Link // whose they are
 
 	Me                                                int64
 	CanUpdate, CanAssign, CanTag, CanDelete, CanMerge bool
@@ -69,14 +75,14 @@ type conversationView struct {
 
 // conversation shows a conversation.
 func (v *visit) conversation() error {
-	c, err := v.Conversation(v.ctx(), v.number("id"))
-	if fault.Is(err, fault.NotFound) {
+	c, err := v.Conversations().Get(v.ctx(), v.number("id"))
+	var view *conversationView
+	if err == nil {
+		view, err = v.viewOf(c)
+	}
+	if fault.Is(err, fault.NotFound) { // it may be merged while its page is filled
 		return v.mergedElsewhere(v.number("id"), err)
 	}
-	if err != nil {
-		return err
-	}
-	view, err := v.viewOf(c)
 	if err != nil {
 		return err
 	}
@@ -104,14 +110,15 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 		waits := v.now.Sub(c.AwaitingSince)
 		view.Wait, view.Level = v.words.waiting(waits), cmp.Or(level(waits), "warn")
 	}
-	marks, err := v.Marks(v.ctx(), []int64{c.ID})
+	marks, err := v.Conversations().Marks(v.ctx(), []int64{c.ID})
 	if err != nil {
 		return nil, err
 	}
 	view.marks = marks[c.ID]
 	view.Unread = view.marks.Unread > 0
+	view.Dropped, view.UndoURL = v.droppedHere(c.ID), v.at("/undo")
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
-		v.fillHead, v.fillThread, v.fillComposer, v.fillCustomer, v.fillPlace, v.fillSpam, v.fillFollowers,
+		v.fillHead, v.fillThread, v.fillPlace, v.fillComposer, v.fillCustomer, v.fillFields, v.fillSpam, v.fillFollowers, v.fillDue,
 	} {
 		if err := fill(c, view); err != nil {
 			return nil, err
@@ -153,7 +160,7 @@ func (v *visit) fillHead(c helpdesk.Conversation, view *conversationView) error 
 		}
 		p, ok := people[c.UserID]
 		if !ok {
-			p = newPerson(c.UserID, v.words.T("A former member"), "")
+			p = newPerson(c.UserID, v.words.T("Former member"), "")
 		}
 		view.Assignee = &p
 	}
@@ -174,14 +181,21 @@ type customerPanel struct {
 	URL     string
 	Since   string
 	Company string
-	Emails  []string
-	Phones  []string
-	Sites   []string
-	Earlier []earlier
-	Total   int
-	Note    string
-	NoteURL string // where it is edited; "" if the member may not
-	Here    string // the page to come back to
+
+	CompanyURL    string // of its page; "": it has none
+	CompanyChoice string // where it is chosen; "" if the member may not
+	CompanyNames  []string
+
+	Emails   []string
+	Phones   []string
+	Sites    []string
+	External string // id in another system
+	Earlier  []earlier
+	Total    int
+	Note     string
+	NoteURL  string // where it is edited; "" if the member may not
+	Fields   *fieldsCard
+	Here     string // the page to come back to
 }
 
 type earlier struct{ Subject, URL, When string }
@@ -190,7 +204,7 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 	if !v.may(identity.CustomersView) || c.CustomerID == 0 {
 		return nil
 	}
-	customer, err := v.Desk.Customer(v.ctx(), c.CustomerID)
+	customer, err := v.Desk.Customers().Get(v.ctx(), c.CustomerID)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}
@@ -198,7 +212,12 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 		return err
 	}
 	p := v.customerPanel(customer)
-	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: customer.ID, Spam: storage.Some(false)}, storage.PageRequest{Limit: 6})
+	if p.CompanyChoice != "" {
+		if p.CompanyNames, err = v.companyNames(); err != nil {
+			return err
+		}
+	}
+	page, err := v.Conversations().List(v.ctx(), helpdesk.ConversationQuery{CustomerID: customer.ID, Spam: storage.Some(false)}, storage.PageRequest{Limit: 6})
 	if err != nil {
 		return err
 	}
@@ -207,16 +226,55 @@ func (v *visit) fillCustomer(c helpdesk.Conversation, view *conversationView) er
 			p.Earlier = append(p.Earlier, earlier{cmp.Or(other.Subject, v.words.T("(no subject)")), v.at("/c/" + itoa(other.ID)), v.month(other.CreatedAt)})
 		}
 	}
+	if p.Fields, err = v.customerFields(customer.ID); err != nil {
+		return err
+	}
 	view.Customer = &p
-	view.Panel = v.panelOf(customer)
+	view.Panel = v.panelOf(customer, c)
+	return nil
+}
+
+// customerFields shows the fields of a customer; nil if there are none.
+func (v *visit) customerFields(id int64) (*fieldsCard, error) {
+	if fields, err := v.customersFields(); err != nil || len(fields) == 0 {
+		return nil, err
+	}
+	set, err := v.Customers().Fields(v.ctx(), []int64{id})
+	if err != nil {
+		return nil, err
+	}
+	action := ""
+	if v.may(identity.CustomersUpdate) {
+		action = v.at("/customers/" + itoa(id) + "/fields")
+	}
+	return v.fieldsCard(v.words.T("Customer fields"), set, id, action), nil
+}
+
+// fillFields shows the fields of a conversation.
+func (v *visit) fillFields(c helpdesk.Conversation, view *conversationView) error {
+	if fields, err := v.conversationFields(); err != nil || len(fields) == 0 {
+		return err
+	}
+	set, err := v.Conversations().Fields(v.ctx(), []int64{c.ID})
+	if err != nil {
+		return err
+	}
+	action := ""
+	if view.CanUpdate {
+		action = view.Self + "/fields"
+	}
+	view.Fields = v.fieldsCard(v.words.T("Fields"), set, c.ID, action)
 	return nil
 }
 
 func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
 	p := customerPanel{ID: c.ID, Person: customerPerson(c), URL: v.at("/customers/" + itoa(c.ID)), Company: c.Company, Since: v.words.T("Customer since %s", v.month(c.CreatedAt))}
-	p.Note, p.Here = c.Note, v.h.url(v.r.URL.RequestURI())
+	p.Note, p.External, p.Here = c.Note, c.ExternalID, v.h.url(v.r.URL.RequestURI())
 	if v.may(identity.CustomersUpdate) {
-		p.NoteURL = v.at("/customers/" + itoa(c.ID) + "/note")
+		p.NoteURL, p.CompanyChoice = v.at("/customers/"+itoa(c.ID)+"/note"), v.at("/customers/"+itoa(c.ID)+"/company")
+	}
+	if c.CompanyID != 0 && v.may(identity.CompaniesView) {
+		p.CompanyURL = v.at("/companies/" + itoa(c.CompanyID))
 	}
 	for _, e := range c.Emails {
 		p.Emails = append(p.Emails, e.Email)
@@ -234,13 +292,13 @@ func (v *visit) customerPanel(c helpdesk.Customer) customerPanel {
 const panelTime = 2 * time.Second
 
 // panelOf calls the application for its panel about a customer.
-func (v *visit) panelOf(c helpdesk.Customer) *Panel {
+func (v *visit) panelOf(c helpdesk.Customer, in helpdesk.Conversation) *Panel {
 	if v.h.cfg.Panel == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(v.ctx(), panelTime)
 	defer cancel()
-	p, err := v.h.cfg.Panel(ctx, v.Desk, c)
+	p, err := v.h.cfg.Panel(ctx, v.Desk, c, in)
 	if err != nil {
 		v.h.cfg.Logger.WarnContext(v.ctx(), "the panel about a customer failed", "request_id", v.id, "customer", c.ID, "error", err)
 		return nil
@@ -263,7 +321,7 @@ func (v *visit) fillPlace(c helpdesk.Conversation, view *conversationView) error
 	title, _, err := in.titles(l)
 	v.numbers = in.numbers
 	if err == nil {
-		l, err = in.settle(l)
+		l, err = in.resolveOrder(l)
 	}
 	if err != nil { // a deleted view, or an invented name
 		l = in.listing("all")
@@ -319,10 +377,10 @@ func (v *visit) move() error {
 // changeOne performs an action on the conversation in the address. After closing it, the next one of the list is shown.
 func (v *visit) changeOne(act, value string) error {
 	id := v.number("id")
-	if err := v.change([]int64{id}, act, value); err != nil {
-		return err
-	}
 	back := v.back(v.at("/c/" + itoa(id)))
+	if err := v.change([]int64{id}, act, value); err != nil {
+		return v.unlessFields(err, back)
+	}
 	if act == "close" || act == "spam" || act == "snooze" && !v.napUntil(value).IsNull() {
 		back = v.safe(v.r.PostFormValue("next"), back)
 	}
@@ -343,7 +401,7 @@ func (v *visit) setTags() error {
 		return err
 	}
 	ids = without(append(ids, created...), 0)
-	if _, err := v.SetTags(v.ctx(), v.number("id"), ids); err != nil {
+	if _, err := v.Conversations().SetTags(v.ctx(), v.number("id"), ids); err != nil {
 		return err
 	}
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
@@ -376,28 +434,28 @@ func (v *visit) tagNamed(name string) (int64, error) {
 			return t.ID, nil
 		}
 	}
-	t, err := v.CreateTag(v.ctx(), helpdesk.TagInput{Name: name})
+	t, err := v.Tags().Create(v.ctx(), helpdesk.TagInput{Name: name})
 	return t.ID, err
 }
 
 func (v *visit) markRead() error {
-	if _, err := v.MarkRead(v.ctx(), v.number("id")); err != nil {
+	if _, err := v.Conversations().MarkRead(v.ctx(), v.number("id")); err != nil && !fault.Is(err, fault.NotFound) { // its page says where a merged one is
 		return err
 	}
 	return v.see(v.back(v.at("/c/" + v.r.PathValue("id"))))
 }
 
 func (v *visit) markUnread() error {
-	if _, err := v.MarkUnread(v.ctx(), v.number("id")); err != nil {
+	if _, err := v.Conversations().MarkUnread(v.ctx(), v.number("id")); err != nil {
 		return err
 	}
-	v.say(toast{Text: v.words.T("Unread again")})
+	v.say(toast{Text: v.words.T("Marked as unread")})
 	return v.see(v.back(v.at("/inbox/unassigned")))
 }
 
 func (v *visit) rename() error {
 	id := v.number("id")
-	if _, err := v.UpdateConversation(v.ctx(), id, helpdesk.ConversationUpdate{Subject: v.r.PostFormValue("subject")}); err != nil {
+	if _, err := v.Conversations().Update(v.ctx(), id, helpdesk.ConversationUpdate{Subject: storage.Some(v.r.PostFormValue("subject"))}); err != nil {
 		return err
 	}
 	return v.see(v.back(v.at("/c/" + itoa(id))))
@@ -408,7 +466,7 @@ func (v *visit) merge() error {
 	number := conversationNumber(v.r.PostFormValue("into"))
 	into, err := v.numbered(number)
 	if err == nil {
-		_, err = v.MergeConversation(v.ctx(), v.number("id"), into)
+		_, err = v.Conversations().Merge(v.ctx(), v.number("id"), into)
 	}
 	if err != nil {
 		return v.instead(err, v.at("/c/"+v.r.PathValue("id")))
@@ -420,7 +478,7 @@ func (v *visit) merge() error {
 // numbered finds a conversation by its number: the first one, in a list by descending number, that is not above it.
 func (v *visit) numbered(n int64) (int64, error) {
 	cursor := storage.CursorAt(storage.Position{Key: n + 1}, true)
-	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 1, Cursor: cursor})
+	page, err := v.Conversations().List(v.ctx(), helpdesk.ConversationQuery{Sort: helpdesk.ByNumber}, storage.PageRequest{Limit: 1, Cursor: cursor})
 	if err != nil {
 		return 0, err
 	}
@@ -431,10 +489,10 @@ func (v *visit) numbered(n int64) (int64, error) {
 }
 
 func (v *visit) deleteConversation() error {
-	if err := v.DeleteConversation(v.ctx(), v.number("id")); err != nil {
+	if err := v.Conversations().Delete(v.ctx(), v.number("id")); err != nil {
 		return err
 	}
-	v.say(toast{Text: v.words.T("Deleted for good")})
+	v.say(toast{Text: v.words.T("Deleted permanently")})
 	return v.see(v.back(v.at("/inbox/unassigned")))
 }
 

@@ -20,19 +20,21 @@ type commandView struct {
 	Merge          *mergingView // nil for other commands
 }
 
-// command shows the page of a command: "subject", "move", "priority" or "delete".
+// command shows the page of a command: "macro", "subject", "move", "priority" or "delete".
 func (v *visit) command() error {
 	name := v.r.PathValue("command")
 	title, perm := "", identity.ConversationsUpdate
 	switch name {
+	case "macro":
+		return v.applyPage([]string{v.r.PathValue("id")})
 	case "subject":
-		title = v.words.T("Change the subject")
+		title = v.words.T("Change subject")
 	case "move":
 		title = v.words.T("Move to another mailbox")
 	case "priority":
-		title = v.words.T("Change the priority")
+		title = v.words.T("Change priority")
 	case "delete":
-		title, perm = v.words.T("Delete this conversation"), identity.ConversationsDelete
+		title, perm = v.words.T("Delete conversation"), identity.ConversationsDelete
 	default:
 		return v.missing()
 	}
@@ -48,7 +50,7 @@ func (v *visit) command() error {
 
 // commandOn returns the page of a command on the conversation in the address.
 func (v *visit) commandOn(name, title string) (commandView, error) {
-	c, err := v.Conversation(v.ctx(), v.number("id"))
+	c, err := v.Conversations().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return commandView{}, err
 	}
@@ -90,10 +92,15 @@ func (v *visit) mergeConversationPage() error {
 		return v.missing()
 	}
 	page, err := v.commandOn("merge", v.words.T("Merge with another conversation"))
+	if fault.Is(err, fault.NotFound) { // a page that is still open is fetched anew when its conversation was merged
+		if into, gone := v.Conversations().MergedInto(v.ctx(), v.number("id")); gone == nil {
+			return v.see(v.at("/c/" + itoa(into.ID)))
+		}
+	}
 	if err != nil {
 		return err
 	}
-	c, err := v.Conversation(v.ctx(), page.C.ID)
+	c, err := v.Conversations().Get(v.ctx(), page.C.ID)
 	if err != nil {
 		return err
 	}
@@ -112,7 +119,7 @@ func (v *visit) mergeConversationPage() error {
 
 // fillMerge adds both conversations.
 func (v *visit) fillMerge(page commandView, c helpdesk.Conversation, into int64) error {
-	other, err := v.Conversation(v.ctx(), into)
+	other, err := v.Conversations().Get(v.ctx(), into)
 	if err != nil {
 		return err
 	}
@@ -134,7 +141,7 @@ func (v *visit) fillMergeChoices(page commandView, c helpdesk.Conversation) erro
 			return err
 		}
 		if err == nil && id != c.ID {
-			found, err := v.ConversationsByID(v.ctx(), []int64{id})
+			found, err := v.Conversations().ByID(v.ctx(), []int64{id})
 			if err != nil {
 				return err
 			}
@@ -148,7 +155,7 @@ func (v *visit) fillMergeChoices(page commandView, c helpdesk.Conversation) erro
 		if q.CustomerID = customer; customer == 0 && m.Words == "" || customer != 0 && !v.may(identity.CustomersView) {
 			continue
 		}
-		found, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: maxMergeChoices})
+		found, err := v.Conversations().List(v.ctx(), q, storage.PageRequest{Limit: maxMergeChoices})
 		if err != nil {
 			return err
 		}
@@ -197,7 +204,7 @@ func (v *visit) mergeSides(page commandView, list []helpdesk.Conversation) ([]me
 
 // mergedElsewhere leads from a conversation that was merged to the one that has its messages.
 func (v *visit) mergedElsewhere(id int64, missing error) error {
-	c, err := v.MergedInto(v.ctx(), id)
+	c, err := v.Conversations().MergedInto(v.ctx(), id)
 	if err != nil {
 		return missing
 	}

@@ -21,7 +21,7 @@ import (
 // said returns the last message in a conversation, with its type and status.
 func (b *bundle) said(id int64) []string {
 	b.Helper()
-	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
+	page, err := b.desk.Interactions().List(b.Context(), id, storage.PageRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func (b *bundle) said(id int64) []string {
 
 func (b *bundle) hold(d time.Duration) {
 	b.Helper()
-	if _, err := b.desk.UpdateAccount(b.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(d)}); err != nil {
+	if _, err := b.desk.Account().Update(b.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(d)}); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -73,15 +73,15 @@ func TestSend(t *testing.T) {
 	}{
 		"a reply": {
 			url.Values{"kind": {"reply"}, "body": {"It is <fixed>."}, "to": {"ada@example.com"}},
-			[]string{"user posted It is &lt;fixed&gt;."}, helpdesk.StatusPosted, "Reply goes out in 10 s",
+			[]string{"user posted It is &lt;fixed&gt;."}, helpdesk.StatusPosted, "Sending reply in 10 s",
 		},
 		"a reply of the editor": {
 			url.Values{"kind": {"reply"}, "rich": {"1"}, "html": {`<p>It is <b>fixed</b>.</p><script>alert(1)</script>`}, "to": {"ada@example.com"}},
-			[]string{"user posted <p>It is <b>fixed</b>.</p>"}, helpdesk.StatusPosted, "Reply goes out in 10 s",
+			[]string{"user posted <p>It is <b>fixed</b>.</p>"}, helpdesk.StatusPosted, "Sending reply in 10 s",
 		},
 		"and close": {
 			url.Values{"kind": {"reply"}, "body": {"Done."}, "to": {"ada@example.com"}, "then": {"close"}},
-			[]string{"user posted Done."}, helpdesk.StatusClosed, "Reply goes out in 10 s",
+			[]string{"user posted Done."}, helpdesk.StatusClosed, "Sending reply in 10 s",
 		},
 		"a note": {
 			url.Values{"kind": {"note"}, "body": {"She called."}},
@@ -107,7 +107,7 @@ func TestSend(t *testing.T) {
 			if next := b.goOn(answer); !strings.Contains(next, c.toast) {
 				t.Errorf("no %q on %s", c.toast, answer.location)
 			}
-			got, err := b.desk.Conversation(t.Context(), conversation.ID)
+			got, err := b.desk.Conversations().Get(t.Context(), conversation.ID)
 			if err != nil || got.Status != c.state {
 				t.Error(got.Status, err)
 			}
@@ -124,7 +124,7 @@ func TestSendRefuses(t *testing.T) {
 		form url.Values
 		want []string
 	}{
-		"nothing": {url.Values{"kind": {"reply"}, "to": {"ada@example.com"}}, []string{"Your reply has not been sent.", "This is missing"}},
+		"nothing": {url.Values{"kind": {"reply"}, "to": {"ada@example.com"}}, []string{"Your reply has not been sent.", "This is required"}},
 		"an address that is none": {
 			url.Values{"kind": {"reply"}, "to": {"ada"}, "body": {"It is done."}},
 			[]string{"Your reply has not been sent.", "mail address", `value="ada"`, "It is done."},
@@ -153,7 +153,7 @@ func TestSendCrossing(t *testing.T) {
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	page := b.get("/c/1").body
 	form := url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Pull harder."}, "nonce": {value(page, "nonce")}, "seen": {value(page, "seen")}}
-	if _, err := b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "It opened!"}); err != nil {
+	if _, err := b.desk.Interactions().Create(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "It opened!"}); err != nil {
 		t.Fatal(err)
 	}
 	refused := b.post("/c/1/send", form)
@@ -199,7 +199,7 @@ func TestUndoSending(t *testing.T) {
 			t.Errorf("the draft lacks %q", want)
 		}
 	}
-	if c, err := b.desk.Conversation(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPosted {
+	if c, err := b.desk.Conversations().Get(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPosted {
 		t.Error(c.Status, err)
 	}
 }
@@ -213,7 +213,7 @@ func TestBulk(t *testing.T) {
 	statuses := func() []helpdesk.Status {
 		var out []helpdesk.Status
 		for id := range int64(3) {
-			c, err := b.desk.Conversation(t.Context(), id+1)
+			c, err := b.desk.Conversations().Get(t.Context(), id+1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,7 +231,7 @@ func TestBulk(t *testing.T) {
 	}
 	undo := value(next, "undo")
 	// Somebody changes one of them before the undo: it is left.
-	if _, err := b.desk.UpdateConversation(t.Context(), 3, helpdesk.ConversationUpdate{Subject: "Third"}); err != nil {
+	if _, err := b.desk.Conversations().Update(t.Context(), 3, helpdesk.ConversationUpdate{Subject: storage.Some("Third")}); err != nil {
 		t.Fatal(err)
 	}
 	if next = b.goOn(b.post("/undo", url.Values{"undo": {undo}})); !strings.Contains(next, "Undone, except for 1 conversation") {
@@ -241,7 +241,7 @@ func TestBulk(t *testing.T) {
 		t.Error(diff)
 	}
 	b.goOn(b.post("/bulk", url.Values{"id": {"1", "2"}, "act": {"assign-me"}}))
-	if c, err := b.desk.Conversation(t.Context(), 2); err != nil || c.UserID != b.owner.ID {
+	if c, err := b.desk.Conversations().Get(t.Context(), 2); err != nil || c.UserID != b.owner.ID {
 		t.Error(c.UserID, err)
 	}
 	if got := b.post("/bulk", url.Values{"id": {"1"}, "act": {"explode"}}); got.status != http.StatusBadRequest {
@@ -325,7 +325,7 @@ func TestSnooze(t *testing.T) {
 	b := newBundle(t, nil)
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	until := func() time.Time {
-		c, err := b.desk.Conversation(t.Context(), 1)
+		c, err := b.desk.Conversations().Get(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,10 +378,10 @@ func TestSavedReplies(t *testing.T) {
 	if got := strings.Join(b.said(2), "\n"); !strings.Contains(got, "user draft First.") || !strings.Contains(got, "Hello Bob, pull.") {
 		t.Error(got)
 	}
-	if _, err := b.desk.CreateReplyFile(t.Context(), 1, helpdesk.Upload{Filename: "door.txt", Content: strings.NewReader("Pull.")}); err != nil {
+	if _, err := b.desk.SavedReplies().CreateFile(t.Context(), 1, helpdesk.Upload{Filename: "door.txt", Content: strings.NewReader("Pull.")}); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.get("/c/1").body; !strings.Contains(got, "data-reply data-attach") || !strings.Contains(got, "with files") {
+	if got := b.get("/c/1").body; !strings.Contains(got, "data-reply data-attach") || !strings.Contains(got, "with attachments") {
 		t.Error("nothing says that the reply has files")
 	}
 	if got := b.goOn(b.post("/c/1/insert", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"x"}, "reply": {"1"}})); strings.Count(got, "<bdi>door.txt</bdi>") != 1 {
@@ -418,9 +418,9 @@ func TestPresence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for doing, want := range map[helpdesk.Doing][2]string{
-		helpdesk.Replying: {"Tomás is replying", "Tomás is writing a reply here too."}, helpdesk.Reading: {"The door", "Tomás is reading"},
+		helpdesk.Replying: {"Tomás is replying", "Tomás is writing a reply, too."}, helpdesk.Reading: {"The door", "Tomás is reading"},
 	} {
-		if _, err := theirs.Present(t.Context(), 1, doing); err != nil {
+		if _, err := theirs.Conversations().Present(t.Context(), 1, doing); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.post("/c/1/presence", url.Values{"doing": {"replying"}}); got.status != http.StatusNoContent {
@@ -432,8 +432,15 @@ func TestPresence(t *testing.T) {
 			}
 		}
 	}
-	if got := b.post("/c/1/presence", url.Values{"doing": {"dancing"}}); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("status %d", got.status)
+	for path, want := range map[string]int{
+		"/c/1/presence?doing=dancing": http.StatusUnprocessableEntity,
+		"/c/9/presence?doing=reading": http.StatusNoContent, // deleted while its page was open
+	} {
+		path, query, _ := strings.Cut(path, "?")
+		form, _ := url.ParseQuery(query)
+		if got := b.post(path, form); got.status != want {
+			t.Errorf("%s: status %d, want %d", path, got.status, want)
+		}
 	}
 }
 
@@ -453,7 +460,7 @@ func TestNewConversation(t *testing.T) {
 	if diff := cmp.Diff([]string{"user posted It is mended."}, b.said(1)); diff != "" {
 		t.Error(diff)
 	}
-	if next := b.goOn(again); !strings.Contains(next, "Reply goes out in 60 s") {
+	if next := b.goOn(again); !strings.Contains(next, "Sending reply in 60 s") {
 		t.Error("the toast is missing")
 	}
 	form.Set("nonce", "another")
@@ -468,7 +475,7 @@ func TestNewConversation(t *testing.T) {
 func TestNewConversationIsAssigned(t *testing.T) {
 	t.Parallel()
 	b := office(t)
-	team, err := b.desk.CreateTeam(t.Context(), helpdesk.TeamInput{Name: "Repairs", MemberIDs: storage.Some([]int64{b.desk.UserID()})})
+	team, err := b.desk.Teams().Create(t.Context(), helpdesk.TeamInput{Name: "Repairs", MemberIDs: storage.Some([]int64{b.desk.UserID()})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +489,7 @@ func TestNewConversationIsAssigned(t *testing.T) {
 		form := url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "subject": {"x"}, "body": {"Hello."}, "nonce": {"n" + choice}, "assignee": {choice}}
 		got := b.post("/new", form)
 		id, _ := strconv.ParseInt(strings.TrimPrefix(got.location, "/desk/a/1/c/"), 10, 64)
-		c, err := b.desk.Conversation(t.Context(), id)
+		c, err := b.desk.Conversations().Get(t.Context(), id)
 		if diff := cmp.Diff(want, [2]int64{c.UserID, c.TeamID}); err != nil || diff != "" {
 			t.Errorf("%q: %d %v %s", choice, got.status, err, diff)
 		}
@@ -506,11 +513,11 @@ func TestUndoPendingAndTooMany(t *testing.T) {
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	form := url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Wait."}, "then": {"pending"}, "nonce": {"1"}, "anyway": {"1"}}
 	undo := value(b.goOn(b.post("/c/1/send", form)), "undo")
-	if c, err := b.desk.Conversation(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPending {
+	if c, err := b.desk.Conversations().Get(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPending {
 		t.Error(c.Status, err)
 	}
 	b.goOn(b.post("/undo", url.Values{"undo": {undo}}))
-	if c, err := b.desk.Conversation(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPosted {
+	if c, err := b.desk.Conversations().Get(t.Context(), 1); err != nil || c.Status != helpdesk.StatusPosted {
 		t.Error(c.Status, err)
 	}
 	many := url.Values{"act": {"close"}}

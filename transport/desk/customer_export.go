@@ -28,6 +28,7 @@ type (
 		LastName      string                 `json:"last_name"`
 		Company       string                 `json:"company"`
 		Note          string                 `json:"note"`
+		ExternalID    string                 `json:"external_id,omitempty"`
 		Emails        []string               `json:"emails"`
 		Phones        []string               `json:"phones"`
 		Websites      []string               `json:"websites"`
@@ -57,7 +58,7 @@ type (
 
 // exportCustomer answers with a ZIP archive: customer.json and the files of all messages.
 func (v *visit) exportCustomer() error {
-	found, err := v.ExportCustomer(v.ctx(), v.number("id"))
+	found, err := v.Customers().Export(v.ctx(), v.number("id"))
 	if err != nil {
 		return v.instead(err, v.at("/customers/"+itoa(v.number("id"))))
 	}
@@ -89,7 +90,7 @@ type exportedFile struct {
 // exported describes the customer, and lists the files of their messages.
 func exported(e helpdesk.CustomerExport, who map[int64]person) (exportedCustomer, []exportedFile) {
 	c := e.Customer
-	out := exportedCustomer{FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note, Emails: []string{}, Phones: []string{}, Websites: []string{},
+	out := exportedCustomer{FirstName: c.FirstName, LastName: c.LastName, Company: c.Company, Note: c.Note, ExternalID: c.ExternalID, Emails: []string{}, Phones: []string{}, Websites: []string{},
 		CreatedAt: c.CreatedAt, Conversations: []exportedConversation{}}
 	for _, one := range c.Emails {
 		out.Emails = append(out.Emails, one.Email)
@@ -133,7 +134,7 @@ func archiveName(name string) string {
 	return strings.TrimLeft(name, "./")
 }
 
-// zipCustomer writes the archive. A file that is no longer stored is left out.
+// zipCustomer writes the archive. Files that the server no longer has are named in missing.txt.
 func (v *visit) zipCustomer(about exportedCustomer, files []exportedFile) error {
 	out := archive.NewWriter(patientWriter{v.w})
 	entry, err := out.CreateHeader(&archive.FileHeader{Name: "customer.json", Method: archive.Deflate, Modified: v.now})
@@ -146,9 +147,11 @@ func (v *visit) zipCustomer(about exportedCustomer, files []exportedFile) error 
 	if err := lines.Encode(about); err != nil {
 		return err
 	}
+	var missing []string
 	for _, f := range files {
-		content, err := v.OpenAttachment(v.ctx(), f.of, 0, -1)
+		content, err := v.Attachments().Open(v.ctx(), f.of, 0, -1)
 		if fault.Is(err, fault.NotFound) {
+			missing = append(missing, f.path)
 			continue
 		}
 		if err != nil {
@@ -159,6 +162,15 @@ func (v *visit) zipCustomer(about exportedCustomer, files []exportedFile) error 
 			_, err = io.Copy(entry, content)
 		}
 		_ = content.Close() // only read
+		if err != nil {
+			return err
+		}
+	}
+	if len(missing) > 0 {
+		entry, err := out.CreateHeader(&archive.FileHeader{Name: "missing.txt", Method: archive.Deflate, Modified: v.now})
+		if err == nil {
+			_, err = io.WriteString(entry, strings.Join(missing, "\n")+"\n")
+		}
 		if err != nil {
 			return err
 		}

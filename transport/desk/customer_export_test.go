@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // All data of a customer is downloaded as one archive, with the files of their messages.
@@ -20,11 +22,11 @@ func TestExportCustomer(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	c := b.asks("ada@example.net", "Door", "It is stuck")
-	note, err := b.desk.CreateInteraction(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Her file"})
+	note, err := b.desk.Interactions().Create(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Her file"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.desk.CreateAttachment(t.Context(), c.ID, note.ID, helpdesk.Upload{Filename: "../door.txt", Content: strings.NewReader("oak")}); err != nil {
+	if _, err := b.desk.Attachments().Create(t.Context(), c.ID, note.ID, helpdesk.Upload{Filename: "../door.txt", Content: strings.NewReader("oak")}); err != nil {
 		t.Fatal(err)
 	}
 	at := fmt.Sprintf("/customers/%d", c.CustomerID)
@@ -79,5 +81,42 @@ func TestExportCustomer(t *testing.T) {
 	}
 	if len(said[1].Attachments) != 1 || content[said[1].Attachments[0]] != "oak" || strings.Contains(said[1].Attachments[0], "..") {
 		t.Errorf("files: %q in %v", said[1].Attachments, content)
+	}
+}
+
+// Files that the server no longer has are named in the archive.
+func TestExportMissingFiles(t *testing.T) {
+	t.Parallel()
+	var blobs storage.Blobs
+	b := newBundleWith(t, nil, nil, func(cfg *helpdesk.Config) { blobs = cfg.Blobs })
+	c := b.asks("ada@example.net", "Door", "It is stuck")
+	note, err := b.desk.Interactions().Create(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Her files"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gone helpdesk.Attachment
+	for _, name := range []string{"gone.txt", "here.txt"} {
+		a, err := b.desk.Attachments().Create(t.Context(), c.ID, note.ID, helpdesk.Upload{Filename: name, Content: strings.NewReader("oak")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "gone.txt" {
+			gone = a
+		}
+	}
+	if err := blobs.Delete(t.Context(), gone.BlobKey); err != nil {
+		t.Fatal(err)
+	}
+	got := b.post(fmt.Sprintf("/customers/%d/export", c.CustomerID), url.Values{})
+	archive, err := zip.NewReader(strings.NewReader(got.body), int64(len(got.body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(archive, "missing.txt")
+	if want := fmt.Sprintf("files/%d-gone.txt\n", gone.ID); err != nil || string(text) != want {
+		t.Errorf("missing.txt: %q, %v", text, err)
+	}
+	if found, err := fs.Glob(archive, "files/*"); err != nil || len(found) != 1 || !strings.HasSuffix(found[0], "here.txt") {
+		t.Errorf("files: %q, %v", found, err)
 	}
 }

@@ -34,11 +34,11 @@ func (v *visit) mayUseKeys() bool { return v.may(identity.PGPKeysView) && v.serv
 func (v *visit) customerKeysPage() error { return v.showKeys(keysView{}, 0) }
 
 func (v *visit) showKeys(view keysView, status int) error {
-	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	c, err := v.Desk.Customers().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
-	page, err := v.PGPKeys(v.ctx(), c.ID, v.pageOf(50))
+	page, err := v.PGPKeys().List(v.ctx(), c.ID, v.pageOf(50))
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (v *visit) addKey() error {
 	if len(files) > 0 { // may be binary
 		in.Content = base64.StdEncoding.EncodeToString([]byte(content))
 	}
-	key, err := v.CreatePGPKey(v.ctx(), v.number("id"), in)
+	key, err := v.PGPKeys().Create(v.ctx(), v.number("id"), in)
 	if fault.Is(err, fault.Invalid) {
 		return v.showKeys(keysView{Name: in.Name, Content: v.r.PostFormValue("key"), Email: v.r.PostFormValue("email"), Errors: v.problems(err)}, http.StatusUnprocessableEntity)
 	}
@@ -113,7 +113,7 @@ func readKey(file io.ReadCloser, err error) (string, error) {
 
 func (v *visit) deleteKey() error {
 	at := v.at("/customers/" + itoa(v.number("id")) + "/keys")
-	if err := v.DeletePGPKey(v.ctx(), v.number("id"), v.number("key")); err != nil {
+	if err := v.PGPKeys().Delete(v.ctx(), v.number("id"), v.number("key")); err != nil {
 		return v.instead(err, at)
 	}
 	v.say(toast{Text: v.words.T("Key removed")})

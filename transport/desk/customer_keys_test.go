@@ -25,8 +25,8 @@ func withKeys(t *testing.T) (b *bundle, at, armored string) {
 			return helpdesk.PublicKey{UserID: k.UserID, Emails: k.Emails, Fingerprint: k.Fingerprint, ExpiresAt: k.ExpiresAt, Content: k.Packets}, err
 		}
 	})
-	c, err := b.desk.CreateCustomer(t.Context(), helpdesk.CustomerInput{
-		FirstName: "Ada", Emails: storage.Some([]helpdesk.Item{{Value: "ada@example.com"}, {Value: "countess@example.com"}}),
+	c, err := b.desk.Customers().Create(t.Context(), helpdesk.CustomerInput{
+		FirstName: storage.Some("Ada"), Emails: storage.Some([]helpdesk.Item{{Value: "ada@example.com"}, {Value: "countess@example.com"}}),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -45,11 +45,11 @@ func TestCustomerKeys(t *testing.T) {
 	if !strings.Contains(b.get(at).body, at+"/keys") {
 		t.Error("the customer's page does not lead to the keys")
 	}
-	if page := b.get(at + "/keys").body; !strings.Contains(page, "no key") {
+	if page := b.get(at + "/keys").body; !strings.Contains(page, "No keys yet") {
 		t.Error("it does not say that there is none")
 	}
 	for name, tt := range map[string]struct{ email, key, says string }{
-		"nothing":         {"1", "", "This is missing"},
+		"nothing":         {"1", "", "This is required"},
 		"nonsense":        {"1", "hello", "aria-invalid"},
 		"another address": {"2", armored, "is not a key for countess@example.com"},
 	} {

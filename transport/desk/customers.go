@@ -14,9 +14,13 @@ import (
 )
 
 type customersView struct {
-	Words string
-	Rows  []customerRow
-	Next  string
+	Words          string
+	Company        string // whose people these are; "": all
+	Rows           []customerRow
+	Next           string
+	Import, Export string
+	Choices        []choice
+	Kept           [][2]string // parameters besides the words
 }
 
 type customerRow struct {
@@ -29,14 +33,47 @@ type customerRow struct {
 func (v *visit) customers() error {
 	q := v.r.URL.Query()
 	words := strings.TrimSpace(q.Get("q"))
-	page, err := v.Customers(v.ctx(), helpdesk.CustomerQuery{Query: words}, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
+	fields, err := v.customersFields()
+	if err != nil {
+		return err
+	}
+	filter := fieldFilterOf(q.Get("fields"), fields)
+	page, err := v.Customers().List(v.ctx(), helpdesk.CustomerQuery{Query: words, CompanyID: number(q.Get("company")), Fields: filter.queries()}, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
 	if err != nil {
 		return err
 	}
 	view := customersView{Words: words}
+	at := func(param, after string) string {
+		address := url.Values{}
+		for name, value := range map[string]string{"q": words, "company": q.Get("company"), "fields": param, "after": after} {
+			if value != "" {
+				address.Set(name, value)
+			}
+		}
+		return v.at("/customers") + "?" + address.Encode()
+	}
+	view.Choices = v.fieldChoices(fields, filter, func(param string) string { return at(param, "") })
+	for _, name := range []string{"company", "fields"} {
+		if value := q.Get(name); value != "" {
+			view.Kept = append(view.Kept, [2]string{name, value})
+		}
+	}
+	if id := number(q.Get("company")); id != 0 {
+		of, err := v.Desk.Companies().Get(v.ctx(), id)
+		if err != nil {
+			return err
+		}
+		view.Company = of.Name
+	}
+	if v.mayImportTable() {
+		view.Import = v.at("/customer-import")
+	}
+	if v.mayExportTable() {
+		view.Export = v.at("/customers/export")
+	}
 	view.Rows = v.customerRows(page.Items, func(id int64) string { return v.at("/customers/" + itoa(id)) })
 	if page.Next != "" {
-		view.Next = v.at("/customers") + "?" + url.Values{"q": {words}, "after": {page.Next}}.Encode()
+		view.Next = at(q.Get("fields"), page.Next)
 	}
 	return v.show(screen{
 		template: "customers", title: v.words.T("Customers"), data: view, nav: "customers", parts: map[string]string{"list": "customer-list", "more": "customer-rows"},
@@ -58,7 +95,8 @@ func (v *visit) customerRows(list []helpdesk.Customer, address func(id int64) st
 type customerView struct {
 	Panel                 customerPanel
 	Extra                 *Panel
-	First, Last, Company  string
+	First, Last           string
+	External              string
 	Emails, Phones, Sites string
 	Action                string
 	CanUpdate             bool
@@ -72,7 +110,7 @@ type customerView struct {
 }
 
 func (v *visit) customer() error {
-	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	c, err := v.Desk.Customers().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -89,8 +127,17 @@ func (v *visit) showCustomer(view customerView, status int) error {
 
 func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	view := customerView{
-		Panel: v.customerPanel(c), First: c.FirstName, Last: c.LastName, Company: c.Company, Action: v.at("/customers/" + itoa(c.ID)),
-		CanUpdate: v.may(identity.CustomersUpdate), Extra: v.panelOf(c), Errors: map[string]string{},
+		Panel: v.customerPanel(c), First: c.FirstName, Last: c.LastName, External: c.ExternalID, Action: v.at("/customers/" + itoa(c.ID)),
+		CanUpdate: v.may(identity.CustomersUpdate), Extra: v.panelOf(c, helpdesk.Conversation{}), Errors: map[string]string{},
+	}
+	var err error
+	if view.Panel.CompanyChoice != "" {
+		if view.Panel.CompanyNames, err = v.companyNames(); err != nil {
+			return view, err
+		}
+	}
+	if view.Panel.Fields, err = v.customerFields(c.ID); err != nil {
+		return view, err
 	}
 	view.Emails, view.Phones, view.Sites = strings.Join(view.Panel.Emails, "\n"), strings.Join(view.Panel.Phones, "\n"), strings.Join(view.Panel.Sites, "\n")
 	if v.may(identity.ConversationsCreate) && len(view.Panel.Emails) > 0 {
@@ -111,12 +158,12 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 	if !v.may(identity.ConversationsView) {
 		return view, nil
 	}
-	stats, err := v.CustomerStats(v.ctx(), c.ID)
+	stats, err := v.Customers().Stats(v.ctx(), c.ID)
 	if err != nil {
 		return view, err
 	}
 	view.Summary = v.words.N(int(stats.Total), "%s conversation|%s conversations")
-	page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{CustomerID: c.ID, Spam: storage.Some(false), Sort: helpdesk.ByUpdated}, storage.PageRequest{Limit: pageSize, Cursor: v.r.URL.Query().Get("after")})
+	page, err := v.Conversations().List(v.ctx(), helpdesk.ConversationQuery{CustomerID: c.ID, Spam: storage.Some(false), Sort: helpdesk.ByUpdated}, storage.PageRequest{Limit: pageSize, Cursor: v.r.URL.Query().Get("after")})
 	if err != nil {
 		return view, err
 	}
@@ -130,7 +177,7 @@ func (v *visit) customerView(c helpdesk.Customer) (customerView, error) {
 // saveCustomer changes names, company and addresses; each line of a field is one item.
 func (v *visit) saveCustomer() error {
 	id := v.number("id")
-	old, err := v.Desk.Customer(v.ctx(), id)
+	old, err := v.Desk.Customers().Get(v.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -145,11 +192,14 @@ func (v *visit) saveCustomer() error {
 		sites[w.Website] = w.ID
 	}
 	in := helpdesk.CustomerInput{
-		FirstName: v.r.PostFormValue("first_name"), LastName: storage.Some(v.r.PostFormValue("last_name")), Company: storage.Some(v.r.PostFormValue("company")),
+		FirstName: storage.Some(v.r.PostFormValue("first_name")), LastName: storage.Some(v.r.PostFormValue("last_name")),
 		Emails: storage.Some(items(v.r.PostFormValue("emails"), emails)), Phones: storage.Some(items(v.r.PostFormValue("phones"), phones)),
 		Websites: storage.Some(items(v.r.PostFormValue("websites"), sites)),
 	}
-	if _, err = v.UpdateCustomer(v.ctx(), id, in); fault.Is(err, fault.Invalid) {
+	if external, given := v.r.PostForm["external_id"]; given {
+		in.ExternalID = storage.Some(external[0])
+	}
+	if _, err = v.Customers().Update(v.ctx(), id, in); fault.Is(err, fault.Invalid) {
 		return v.customerNotSaved(old, err)
 	}
 	if err != nil {
@@ -165,9 +215,12 @@ func (v *visit) customerNotSaved(old helpdesk.Customer, err error) error {
 	if failed != nil {
 		return failed
 	}
-	view.First, view.Last, view.Company = v.r.PostFormValue("first_name"), v.r.PostFormValue("last_name"), v.r.PostFormValue("company")
+	view.First, view.Last = v.r.PostFormValue("first_name"), v.r.PostFormValue("last_name")
 	view.Emails, view.Phones, view.Sites = v.r.PostFormValue("emails"), v.r.PostFormValue("phones"), v.r.PostFormValue("websites")
-	view.Errors = fieldErrors(err)
+	view.External, view.Errors = v.r.PostFormValue("external_id"), fieldErrors(err)
+	if problem := v.problems(err)["external_id"]; problem != "" {
+		view.Errors["external_id"] = problem
+	}
 	return v.showCustomer(view, http.StatusUnprocessableEntity)
 }
 
@@ -199,7 +252,7 @@ func fieldErrors(err error) map[string]string {
 // noteCustomer changes only the team's notes about a customer.
 func (v *visit) noteCustomer() error {
 	id := v.number("id")
-	_, err := v.SetCustomerNote(v.ctx(), id, v.r.PostFormValue("note"))
+	_, err := v.Customers().SetNote(v.ctx(), id, v.r.PostFormValue("note"))
 	back := v.back(v.at("/customers/" + itoa(id)))
 	if fault.Is(err, fault.Invalid) {
 		for _, text := range v.problems(err) {
@@ -228,21 +281,21 @@ func (v *visit) mergePage() error {
 	if !v.may(identity.CustomersUpdate) || !v.may(identity.CustomersDelete) {
 		return v.missing()
 	}
-	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	c, err := v.Desk.Customers().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
 	view := mergeView{From: v.customerPanel(c), Action: v.at("/customers/" + itoa(c.ID) + "/merge"), Back: v.at("/customers/" + itoa(c.ID))}
 	q := v.r.URL.Query()
 	if into := number(q.Get("into")); into != 0 {
-		other, err := v.Desk.Customer(v.ctx(), into)
+		other, err := v.Desk.Customers().Get(v.ctx(), into)
 		if err != nil {
 			return err
 		}
 		view.Into, view.Chosen = v.customerPanel(other), true
 	}
 	if view.Words = strings.TrimSpace(q.Get("q")); view.Words != "" && !view.Chosen {
-		page, err := v.Customers(v.ctx(), helpdesk.CustomerQuery{Query: view.Words}, storage.PageRequest{Limit: 20, Cursor: q.Get("after")})
+		page, err := v.Customers().List(v.ctx(), helpdesk.CustomerQuery{Query: view.Words}, storage.PageRequest{Limit: 20, Cursor: q.Get("after")})
 		if err != nil {
 			return err
 		}
@@ -257,7 +310,7 @@ func (v *visit) mergePage() error {
 
 func (v *visit) mergeCustomers() error {
 	id, into := v.number("id"), v.field("into")
-	merged, err := v.MergeCustomers(v.ctx(), id, into)
+	merged, err := v.Customers().Merge(v.ctx(), id, into)
 	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Conflict) {
 		for _, text := range v.problems(err) {
 			v.say(toast{Text: text, Bad: true})

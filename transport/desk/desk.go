@@ -16,6 +16,7 @@ import (
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/transport/errand"
 )
 
 // Config configures a [Handler].
@@ -37,9 +38,10 @@ type Config struct {
 	// Used with Authenticate.
 	SignIn string
 
-	// Panel returns the application's own data about a customer, such as their orders, to be shown next to a conversation. It
-	// must return within 2 seconds; an error is logged, and the panel left out. nil: no panel.
-	Panel func(ctx context.Context, d *helpdesk.Desk, c helpdesk.Customer) (Panel, error)
+	// Panel returns the application's own data about a customer, such as their orders, to be shown next to a conversation of
+	// theirs and on the customer's page, where the conversation is zero. It must return within 2 seconds; an error is logged,
+	// and the panel left out. nil: no panel.
+	Panel func(ctx context.Context, d *helpdesk.Desk, of helpdesk.Customer, in helpdesk.Conversation) (Panel, error)
 	// Links are added to the navigation, below the desk's own.
 	Links []Link
 
@@ -52,6 +54,11 @@ type Config struct {
 	// themes. nil: no preview.
 	PreviewDraft func(s kb.Site, a kb.ArticleRevision, locale string) string
 	PreviewTheme func(siteURL string, siteID, themeID int64) string
+
+	// Errands runs imports and exports that members begin. nil: no pages for them.
+	Errands *errand.Office
+	// Backup reports the state of backups, for the page of the server's health. nil: the page does not show it.
+	Backup func(ctx context.Context) (Backup, error)
 
 	// Lagging lets pages show lists of conversations and customers, searches and counts that are up to one second old, see
 	// [helpdesk.Desk.Lagging].

@@ -72,7 +72,7 @@ func newBundleWith(t *testing.T, providers []identity.Provider, change func(*des
 	if b.desk, err = b.service.Desk(t.Context(), b.service.As(b.owner.ID), account.ID); err != nil {
 		t.Fatal(err)
 	}
-	if b.box, err = b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}); err != nil {
+	if b.box, err = b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some("support@example.org")}); err != nil {
 		t.Fatal(err)
 	}
 	cfg := desk.Config{
@@ -113,6 +113,12 @@ func (b *bundle) do(method, path string, form url.Values, header ...string) answ
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
+	return b.answered(r)
+}
+
+// answered sends a request.
+func (b *bundle) answered(r *http.Request) answer {
+	b.Helper()
 	res, err := http.DefaultTransport.RoundTrip(r)
 	if err != nil {
 		b.Fatal(err)
@@ -138,7 +144,7 @@ func (b *bundle) post(path string, form url.Values, header ...string) answer {
 // asks begins a conversation by a customer.
 func (b *bundle) asks(from, subject, text string) helpdesk.Conversation {
 	b.Helper()
-	c, err := b.desk.CreateConversation(b.Context(), helpdesk.ConversationInput{
+	c, err := b.desk.Conversations().Create(b.Context(), helpdesk.ConversationInput{
 		Channel: "email", To: from, Subject: subject, Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: text}},
 	})
 	if err != nil {

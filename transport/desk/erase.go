@@ -20,20 +20,20 @@ func (v *visit) erasePage() error {
 	if !v.mayErase() {
 		return v.missing()
 	}
-	c, err := v.Desk.Customer(v.ctx(), v.number("id"))
+	c, err := v.Desk.Customers().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
 	back := v.at("/customers/" + itoa(c.ID))
 	view := eraseView{Customer: v.customerPanel(c), Action: back + "/erase", Back: back}
-	return v.show(screen{template: "customer-erase", title: v.words.T("Erase a customer"), data: view, nav: "customers"})
+	return v.show(screen{template: "customer-erase", title: v.words.T("Erase customer"), data: view, nav: "customers"})
 }
 
 func (v *visit) eraseCustomer() error {
 	if v.r.PostFormValue("sure") == "" { // the browser requires it
 		return v.see(v.at("/customers/" + itoa(v.number("id")) + "/erase"))
 	}
-	err := v.EraseCustomer(v.ctx(), v.number("id"))
+	err := v.Customers().Erase(v.ctx(), v.number("id"))
 	if fault.Is(err, fault.Conflict) { // mail kept arriving
 		for _, text := range v.problems(err) {
 			v.say(toast{Text: text, Bad: true})
@@ -43,6 +43,6 @@ func (v *visit) eraseCustomer() error {
 	if err != nil {
 		return err
 	}
-	v.say(toast{Text: v.words.T("The customer was erased")})
+	v.say(toast{Text: v.words.T("Customer erased")})
 	return v.see(v.at("/customers"))
 }

@@ -35,13 +35,13 @@ func TestEraseCustomer(t *testing.T) {
 	if got := b.post(at+"/erase", url.Values{}); got.location != "/desk/a/1"+at+"/erase" {
 		t.Errorf("not sure: %d %s", got.status, got.location)
 	}
-	if _, err := b.desk.Customer(t.Context(), c.CustomerID); err != nil {
+	if _, err := b.desk.Customers().Get(t.Context(), c.CustomerID); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.post(at+"/erase", url.Values{"sure": {"1"}}); got.location != "/desk/a/1/customers" {
 		t.Errorf("%d %s", got.status, got.location)
 	}
-	if _, err := b.desk.Customer(t.Context(), c.CustomerID); !errors.Is(err, helpdesk.ErrNotFound) {
+	if _, err := b.desk.Customers().Get(t.Context(), c.CustomerID); !errors.Is(err, helpdesk.ErrNotFound) {
 		t.Errorf("the customer is still there: %v", err)
 	}
 	if got := b.get("/c/" + strconv.FormatInt(c.ID, 10)); got.status != http.StatusOK || strings.Contains(got.body, "stuck") || strings.Contains(got.body, "ada@") {

@@ -31,7 +31,7 @@ func (v *visit) events() error {
 	if last := cmp.Or(v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")); last != "" {
 		in.After = storage.Some(number(last))
 	}
-	follower, err := v.Follow(v.ctx(), in)
+	follower, err := v.Events().Follow(v.ctx(), in)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,14 @@ func (v *visit) listen(follower *helpdesk.EventFollower, out *sse.Writer) error 
 		if err != nil {
 			return err
 		}
-		if err := v.tell(follower, out, found); err != nil {
+		if err := v.sendChanges(follower, out, found); err != nil {
 			return err
 		}
 	}
 }
 
-// tell sends changes, and how far the follower is.
-func (v *visit) tell(follower *helpdesk.EventFollower, out *sse.Writer, found []storage.Event) error {
+// sendChanges sends changes, and how far the follower is.
+func (v *visit) sendChanges(follower *helpdesk.EventFollower, out *sse.Writer, found []storage.Event) error {
 	last := int64(0) // of the last one sent
 	for _, e := range found {
 		heard, concerns := v.hears(e)

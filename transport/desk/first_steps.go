@@ -53,9 +53,9 @@ func (v *visit) step(name, text string, done bool, link Link) check {
 func (v *visit) mailSteps(boxes []helpdesk.Mailbox) ([]check, error) {
 	w := v.words
 	if len(boxes) == 0 {
-		return []check{v.step(w.T("Mail in"), w.T("There is no mailbox yet."), false, Link{Text: w.T("Connect"), URL: v.at("/setup/mailbox")})}, nil
+		return []check{v.step(w.T("Incoming mail"), w.T("No mailboxes yet."), false, Link{Text: w.T("Connect"), URL: v.at("/setup/mailbox")})}, nil
 	}
-	in := v.step(w.T("Mail in"), boxes[0].Name, false, Link{Text: w.T("Look"), URL: v.at("/settings/mailboxes")})
+	in := v.step(w.T("Incoming mail"), boxes[0].Name, false, Link{Text: w.T("View"), URL: v.at("/settings/mailboxes")})
 	sends := false
 	for _, m := range boxes {
 		sends = sends || !v.sendsNothing(m)
@@ -64,14 +64,14 @@ func (v *visit) mailSteps(boxes []helpdesk.Mailbox) ([]check, error) {
 			return nil, err
 		}
 		if state.Class == "ok" {
-			in = good(w.T("Mail in"), m.Name, "")
+			in = good(w.T("Incoming mail"), m.Name, "")
 		} else if in.Class != "ok" {
 			in.Text, in.Link.URL = m.Name+": "+state.Name, v.at("/settings/mailboxes/"+itoa(m.ID))
 		}
 	}
-	out := v.step(w.T("Mail out"), w.T("Replies leave this server."), true, Link{})
+	out := v.step(w.T("Outgoing mail"), w.T("Replies are being sent."), true, Link{})
 	if !sends {
-		out = v.step(w.T("Mail out"), w.T("No outgoing mail is set up. Replies stay on this server."), false,
+		out = v.step(w.T("Outgoing mail"), w.T("No outgoing mail is set up. Replies stay on this server."), false,
 			Link{Text: w.T("Set up outgoing mail"), URL: v.at("/settings/mailboxes/"+itoa(boxes[0].ID)) + "#sending"})
 	}
 	return []check{in, out}, nil
@@ -81,20 +81,20 @@ func (v *visit) domainStep() (check, bool, error) {
 	if !v.may(identity.DomainsView) {
 		return check{}, false, nil
 	}
-	page, err := v.Domains(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Domains().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	signs := func(d sending.Domain) bool {
 		return slices.ContainsFunc(d.Records, func(r sending.DNSRecord) bool { return r.Label == sending.LabelDKIM && r.Verified })
 	}
 	done := slices.ContainsFunc(page.Items, signs)
-	return v.step(v.words.T("Sending domain"), v.words.T("Signed mail is not taken for spam."), done, Link{Text: v.words.T("Set up"), URL: v.at("/settings/domains")}), true, err
+	return v.step(v.words.T("Sending domain"), v.words.T("Signed mail is less likely to be treated as spam."), done, Link{Text: v.words.T("Set up"), URL: v.at("/settings/domains")}), true, err
 }
 
 func (v *visit) colleaguesStep() (check, bool, error) {
 	if !v.may(identity.MembershipsView) {
 		return check{}, false, nil
 	}
-	page, err := v.Members(v.ctx(), storage.PageRequest{Limit: 2})
-	return v.step(v.words.T("Colleagues"), v.words.T("They answer mail with you."), len(page.Items) > 1, Link{Text: v.words.T("Invite"), URL: v.at("/setup/colleagues")}), true, err
+	page, err := v.Members().List(v.ctx(), storage.PageRequest{Limit: 2})
+	return v.step(v.words.T("Colleagues"), v.words.T("Invite people to reply with you."), len(page.Items) > 1, Link{Text: v.words.T("Invite"), URL: v.at("/setup/colleagues")}), true, err
 }
 
 func (v *visit) helpStep() (check, bool, error) {
@@ -102,24 +102,24 @@ func (v *visit) helpStep() (check, bool, error) {
 		return check{}, false, nil
 	}
 	sites, err := v.sites()
-	return v.step(v.words.T("Help centre"), v.words.T("Answers that customers find themselves."), len(sites) > 0, Link{Text: v.words.T("Begin"), URL: v.at("/help")}), true, err
+	return v.step(v.words.T("Help centre"), v.words.T("Answers your customers can find on their own."), len(sites) > 0, Link{Text: v.words.T("Get started"), URL: v.at("/help")}), true, err
 }
 
 // forwardingState describes a mailbox to which mail is forwarded.
 func (v *visit) forwardingState(m helpdesk.Mailbox) (check, error) {
 	w := v.words
-	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	last, err := v.InboundMails().List(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err != nil || len(last.Items) > 0 {
-		return good(w.T("Forwarding"), v.InternalAddress(m), ""), err
+		return good(w.T("Forwarding"), v.Mailboxes().InternalAddress(m), ""), err
 	}
-	return waits(w.T("Waiting for its first mail"), w.T("Forward its mail to %s, then send a test mail to it.", v.InternalAddress(m)), ""), nil
+	return waits(w.T("Waiting for its first email"), w.T("Forward its mail to %s, then send it a test email.", v.Mailboxes().InternalAddress(m)), ""), nil
 }
 
 // skipMailbox goes on without the first mailbox. One that never worked receives forwarded mail from then on, so that nothing
 // fails.
 func (v *visit) skipMailbox(m helpdesk.Mailbox) error {
 	if m.Inbound.Type != ledger.InboundForward {
-		status, err := v.FetchStatus(v.ctx(), m.ID)
+		status, err := v.Mailboxes().FetchStatus(v.ctx(), m.ID)
 		if err != nil {
 			return err
 		}
@@ -127,7 +127,7 @@ func (v *visit) skipMailbox(m helpdesk.Mailbox) error {
 			var in helpdesk.MailboxInput
 			in.Inbound.SetNull()
 			in.Outbound.SetNull()
-			if _, err := v.UpdateMailbox(v.ctx(), m.ID, in); err != nil {
+			if _, err := v.Mailboxes().Update(v.ctx(), m.ID, in); err != nil {
 				return err
 			}
 		}

@@ -36,19 +36,19 @@ func TestFirstSteps(t *testing.T) {
 	b := newBundle(t, func(cfg *desk.Config) { cfg.NoRelay = true })
 	page := b.get("/inbox/all").body
 	for _, text := range []string{
-		"Until your team is ready", "Support: Waiting for its first mail", "Set up outgoing mail", "/settings/domains", "/setup/colleagues",
+		"Finish setting up", "Support: Waiting for its first email", "Set up outgoing mail", "/settings/domains", "/setup/colleagues",
 	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%q is missing in %s", text, page)
 		}
 	}
 	for _, path := range []string{"/inbox/spam", "/inbox/all?q=nothing"} {
-		if strings.Contains(b.get(path).body, "Until your team is ready") {
+		if strings.Contains(b.get(path).body, "Finish setting up") {
 			t.Errorf("%s has it too", path)
 		}
 	}
 	b.asks("kim@example.com", "The kettle leaks", "Help.")
-	if strings.Contains(b.get("/inbox/all").body, "Until your team is ready") {
+	if strings.Contains(b.get("/inbox/all").body, "Finish setting up") {
 		t.Error("it is shown with mail")
 	}
 }
@@ -58,7 +58,7 @@ func TestForwardingWaits(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
 	page := b.get("/settings/mailboxes/1").body
-	for _, text := range []string{"Waiting for its first mail", b.desk.InternalAddress(b.box), `href="mailto:support@example.org"`, "It shows what is forwarded to it."} {
+	for _, text := range []string{"Waiting for its first email", b.desk.Mailboxes().InternalAddress(b.box), `href="mailto:support@example.org"`, "It receives the mail that is forwarded to it."} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%q is missing in %s", text, page)
 		}
@@ -85,7 +85,7 @@ func TestSkippedMailbox(t *testing.T) {
 	if a := b.post("/setup/mailbox", form); a.status != http.StatusSeeOther || a.location != "/desk/a/1/setup/colleagues" {
 		t.Fatalf("%d %s", a.status, a.location)
 	}
-	m, err := b.desk.Mailbox(t.Context(), b.box.ID)
+	m, err := b.desk.Mailboxes().Get(t.Context(), b.box.ID)
 	if err != nil || m.Inbound.Type != ledger.InboundForward {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -128,7 +128,7 @@ func TestFirstVisit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "correct horse"}); err != nil {
+	if _, err := service.SignIn().ChoosePassword(t.Context(), token, identity.PasswordChoice{Password: "correct horse"}); err != nil {
 		t.Fatal(err)
 	}
 	if status, to := visit("/"); status != http.StatusSeeOther || to != "/sign-in" {

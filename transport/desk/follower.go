@@ -9,7 +9,7 @@ import (
 
 // fillFollowers shows the followers of a conversation.
 func (v *visit) fillFollowers(c helpdesk.Conversation, view *conversationView) error {
-	all, err := v.Followers(v.ctx(), []int64{c.ID})
+	all, err := v.Conversations().Followers(v.ctx(), []int64{c.ID})
 	if err != nil {
 		return err
 	}
@@ -31,12 +31,12 @@ func (v *visit) fillFollowers(c helpdesk.Conversation, view *conversationView) e
 // follow adds or removes the member as a follower, who is notified of the customer's messages.
 func (v *visit) follow() error {
 	id, on := v.number("id"), v.r.PostFormValue("follow") != "0"
-	if _, err := v.FollowConversation(v.ctx(), id, on); err != nil {
+	if _, err := v.Conversations().Follow(v.ctx(), id, on); err != nil {
 		return err
 	}
-	text := v.words.T("You no longer follow this")
+	text := v.words.T("No longer following")
 	if on {
-		text = v.words.T("You follow this and are notified when the customer writes")
+		text = v.words.T("Following. You are notified when the customer writes")
 	}
 	v.say(toast{Text: text})
 	return v.see(v.back(v.at("/c/" + itoa(id))))
@@ -49,24 +49,25 @@ type mentionedMember struct {
 	Email    string `json:"email"`
 	Initials string `json:"initials"`
 	Hue      int    `json:"hue"`
+	Picture  string `json:"picture,omitempty"`
 }
 
 // mentionable sends the script the members who can be mentioned in a note.
 func (v *visit) mentionable() error {
-	users, err := v.Mentionable(v.ctx(), v.number("id"))
+	users, err := v.Conversations().Mentionable(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
 	list := make([]person, len(users))
 	emails := map[int64]string{}
 	for i, u := range users {
-		list[i], emails[u.ID] = member(u), u.Email
+		list[i], emails[u.ID] = v.person(u), u.Email
 	}
 	sortByName(list)
 	out := []mentionedMember{}
 	for _, p := range list {
 		if p.ID != v.UserID() {
-			out = append(out, mentionedMember{ID: p.ID, Name: p.Name, Email: emails[p.ID], Initials: p.Initials, Hue: p.Hue})
+			out = append(out, mentionedMember{ID: p.ID, Name: p.Name, Email: emails[p.ID], Initials: p.Initials, Hue: p.Hue, Picture: p.Picture})
 		}
 	}
 	return v.json(out)

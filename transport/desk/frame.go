@@ -86,11 +86,11 @@ func lifted(t html.Token, rules map[string]string) html.Token {
 
 // frame serves a designed mail as a page of its own, on white, in which no script can run.
 func (v *visit) frame() error {
-	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	i, err := v.Interactions().Get(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
 		return err
 	}
-	bodies, err := v.ShowBodies(v.ctx(), []helpdesk.Interaction{i}, v.bodyView(v.r.URL.Query().Get("images") != ""))
+	bodies, err := v.Interactions().Show(v.ctx(), []helpdesk.Interaction{i}, v.bodyView(v.r.URL.Query().Get("images") != ""))
 	if err != nil {
 		return err
 	}

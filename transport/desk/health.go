@@ -29,6 +29,7 @@ type healthView struct {
 	Boxes      []healthBox
 	Cut        string // note about the part left out of the ages
 	Queues     []queueLine
+	Backup     *backupView
 }
 
 // queueLine is the length of a queue.
@@ -102,10 +103,13 @@ func (v *visit) healthPage() error {
 	if err := v.mailFlow(&view); err != nil {
 		return err
 	}
+	if err := v.backups(&view); err != nil {
+		return err
+	}
 	if counts.Undelivered > 0 {
 		view.Needs = append([]need{{
 			Icon: "alert", Title: v.words.N(int(counts.Undelivered), "%s conversation has a reply that was not delivered|%s conversations have replies that were not delivered"),
-			Text: v.words.T("Try again, or call."), URL: v.at("/inbox/failed"),
+			Text: v.words.T("Try again, or contact the customer another way."), URL: v.at("/inbox/failed"),
 		}}, view.Needs...)
 	}
 	return v.show(screen{template: "health", title: v.words.T("Health"), data: view, nav: "health"})
@@ -127,7 +131,7 @@ func (v *visit) mailFlow(view *healthView) error {
 	if err != nil {
 		return err
 	}
-	h, err := v.MailHealth(v.ctx(), healthDays*24*time.Hour)
+	h, err := v.Mailboxes().Health(v.ctx(), healthDays*24*time.Hour)
 	if err != nil {
 		return err
 	}
@@ -160,7 +164,7 @@ func (v *visit) mailFlow(view *healthView) error {
 	view.Days = v.daysFrom(from, whole)
 	view.Wide, view.Slim = v.chartOf(view.Days, 640), v.chartOf(view.Days[max(0, len(view.Days)-7):], 330)
 	today := whole[v.midnight(v.now)]
-	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Mail in, today"), Figure: count(int(today.in)), Text: v.words.N(int(today.out), "%s sent")})
+	view.Tiles = append(view.Tiles, tile{Title: v.words.T("Received today"), Figure: count(int(today.in)), Text: v.words.N(int(today.out), "%s sent")})
 	view.Tiles = append(view.Tiles, v.queues(view, h.Queues))
 	return nil
 }
@@ -179,7 +183,7 @@ func (v *visit) healthBox(m helpdesk.Mailbox, days []dayCount) (healthBox, error
 	if row.State, err = v.liveState(m); err != nil {
 		return row, err
 	}
-	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	last, err := v.InboundMails().List(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err == nil && len(last.Items) > 0 {
 		row.Last = v.since(last.Items[0].ReceivedAt)
 	}
@@ -196,13 +200,13 @@ func (v *visit) queues(view *healthView, all []helpdesk.MailQueue) tile {
 			since = q.SendingSince
 		}
 	}
-	out := tile{Title: v.words.T("On its way out"), Figure: count(int(sending)), Text: v.words.T("Nothing waits")}
+	out := tile{Title: v.words.T("Waiting to be sent"), Figure: count(int(sending)), Text: v.words.T("The queue is empty")}
 	line := queueLine{Name: v.words.T("Sending"), N: count(int(sending))}
 	if sending > 0 {
 		line.Text = v.words.T("oldest %s", v.words.lasted(v.now.Sub(since)))
 		out.Text = v.words.T("Oldest %s", v.words.lasted(v.now.Sub(since)))
 	}
-	view.Queues = []queueLine{line, {Name: v.words.T("Filing"), N: count(int(filing))}}
+	view.Queues = []queueLine{line, {Name: v.words.T("Incoming"), N: count(int(filing))}}
 	return out
 }
 
@@ -222,10 +226,10 @@ func spark(days []dayCount) string {
 func (v *visit) needsOf(row healthBox) []need {
 	var out []need
 	if row.State.Class == "bad" || row.State.Class == "warn" {
-		out = append(out, need{Icon: "mail", Title: v.words.T("%s gets no mail", row.Name), Text: row.State.Text, URL: row.URL, SignIn: row.State.Link.URL})
+		out = append(out, need{Icon: "mail", Title: v.words.T("%s is not receiving mail", row.Name), Text: row.State.Text, URL: row.URL, SignIn: row.State.Link.URL})
 	}
 	if row.NotImported > 0 {
-		out = append(out, need{Icon: "note", Title: v.words.N(row.NotImported, "%s mail was not imported|%s mails were not imported"), Text: row.Name, URL: v.at("/settings/ledger")})
+		out = append(out, need{Icon: "note", Title: v.words.N(row.NotImported, "%s email could not be imported|%s emails could not be imported"), Text: row.Name, URL: v.at("/settings/ledger")})
 	}
 	return out
 }
@@ -298,7 +302,7 @@ func (v *visit) waiting(view *healthView, counts helpdesk.Counts) error {
 	view.Ages = []ageBar{{Text: w.T("under 1 h")}, {Text: w.T("1 to 4 h")}, {Text: w.T("4 to 8 h")}, {Text: w.T("8 to 24 h")}, {Text: w.T("over 1 d"), Bad: true}}
 	oldest, read, cursor := tile{Title: w.T("Oldest waiting"), Figure: w.T("Nobody")}, 0, ""
 	for {
-		page, err := v.Conversations(v.ctx(), helpdesk.ConversationQuery{
+		page, err := v.Conversations().List(v.ctx(), helpdesk.ConversationQuery{
 			Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, Awaiting: storage.Some(true), Sort: helpdesk.ByAwaiting, Ascending: true,
 		}, storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 		if err != nil {
@@ -307,7 +311,7 @@ func (v *visit) waiting(view *healthView, counts helpdesk.Counts) error {
 		for i, c := range page.Items {
 			waited := v.now.Sub(c.AwaitingSince)
 			if read == 0 && i == 0 {
-				oldest.Figure, oldest.Text, oldest.URL, oldest.Bad = w.lasted(waited), cmp.Or(c.Subject, w.T("Without a subject")), v.at("/c/"+itoa(c.ID)), waited >= 24*time.Hour
+				oldest.Figure, oldest.Text, oldest.URL, oldest.Bad = w.lasted(waited), cmp.Or(c.Subject, w.T("(no subject)")), v.at("/c/"+itoa(c.ID)), waited >= 24*time.Hour
 			}
 			at := 0
 			for at < len(limits) && waited >= limits[at] {
@@ -320,7 +324,7 @@ func (v *visit) waiting(view *healthView, counts helpdesk.Counts) error {
 			break
 		}
 		if read >= healthWaits {
-			view.Cut = w.T("Of the %s that have waited longest", read)
+			view.Cut = w.T("Based on the %s that have waited longest", read)
 			break
 		}
 	}
@@ -332,7 +336,7 @@ func (v *visit) waiting(view *healthView, counts helpdesk.Counts) error {
 		view.Ages[i].Width = view.Ages[i].N * 100 / most
 	}
 	view.Waiting = w.N(int(counts.Waiting), "%s conversation|%s conversations")
-	open := tile{Title: w.T("Waiting for us"), Figure: count(int(counts.Waiting)), Text: w.N(int(counts.Open), "of %s open|of %s open"), URL: v.at("/inbox/all")}
+	open := tile{Title: w.T("Waiting for a reply"), Figure: count(int(counts.Waiting)), Text: w.N(int(counts.Open), "of %s open|of %s open"), URL: v.at("/inbox/all")}
 	view.Tiles = append([]tile{oldest, open}, view.Tiles...)
 	return nil
 }

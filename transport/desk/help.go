@@ -179,7 +179,7 @@ type newSiteView struct {
 
 func (v *visit) newSitePage() error {
 	if !v.may(identity.Permission(kb.SitesCreate)) {
-		return fault.New(fault.Forbidden, "You may not create help centres.")
+		return fault.New(fault.Forbidden, "You are not allowed to create help centres.")
 	}
 	return v.showNewSite(newSiteView{Name: v.account.Name, Path: strings.Trim(kb.Slug(v.account.Name), "-")}, 0)
 }

@@ -338,12 +338,12 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 	source, _ := t.Translation(t.SourceLocale)
 	b := hv.beside(t, to)
 	day := hv.day(source.UpdatedAt)
-	view.SourceNote = hv.words.T("Changes since this translation are marked")
+	view.SourceNote = hv.words.T("Changes since this translation are highlighted")
 	if b.fresh {
 		view.SourceNote = ""
 	}
 	if b.unknown {
-		view.Unknown = hv.words.T("%s has changed on %s, and this translation has not been looked at since.", view.SourceLanguage, day)
+		view.Unknown = hv.words.T("%s changed on %s. This translation has not been reviewed since.", view.SourceLanguage, day)
 	}
 	view.Work, view.Of = b.work()
 	view.Blank = b.blank()
@@ -359,13 +359,13 @@ func (hv *helpVisit) fillUnits(view *articleView, t kb.Text, to string) {
 		}
 		switch {
 		case r.gone:
-			u.Source, u.Note = renderedChange(r.base, "", at), hv.words.T("%s lost this part on %s", view.SourceLanguage, day)
+			u.Source, u.Note = renderedChange(r.base, "", at), hv.words.T("Removed in %s on %s", view.SourceLanguage, day)
 		case !u.Open:
 			u.Source = rendered(r.source, at)
 		case r.base == "" && b.fresh:
 			u.Source, u.Open = rendered(r.source, at), false
 		case r.base == "":
-			u.Source, u.Note = renderedChange("", r.source, at), hv.words.T("%s gained this part on %s", view.SourceLanguage, day)
+			u.Source, u.Note = renderedChange("", r.source, at), hv.words.T("Added in %s on %s", view.SourceLanguage, day)
 		default:
 			u.Source, u.Note = renderedChange(r.base, r.source, at), hv.changeNote(r.base, r.source, view.SourceLanguage, day)
 		}
@@ -422,13 +422,13 @@ func (hv *helpVisit) changeNote(from, to, lang, day string) string {
 	w := hv.words
 	switch {
 	case len(del) == 0 && sentence(ins):
-		return w.T("%s gained a sentence on %s", lang, day)
+		return w.T("Sentence added in %s on %s", lang, day)
 	case len(ins) == 0 && sentence(del):
-		return w.T("%s lost a sentence on %s", lang, day)
+		return w.T("Sentence removed in %s on %s", lang, day)
 	case len(ins) == 1 && len(del) == 1 && len(ins[0]) < 40 && len(del[0]) < 40:
-		return w.T("“%s” became “%s” in %s on %s", del[0], ins[0], lang, day)
+		return w.T("“%s” changed to “%s” in %s on %s", del[0], ins[0], lang, day)
 	}
-	return w.T("%s changed here on %s", lang, day)
+	return w.T("Changed in %s on %s", lang, day)
 }
 
 // ---- Writing ----
@@ -590,7 +590,7 @@ func (hv *helpVisit) save(a ArticleDraft, p postedText) (err error) {
 	}
 	in := kb.ArticleInput{CollectionID: a.Revision.CollectionID, Unfinished: true, TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}}
 	one, changed := hv.translationInput(a.Revision.Text, p)
-	if given, set := one.Get(); changed || set && seenDiffers(a.Revision.Text, p.to, given) {
+	if changed { // the same text again, as of a page left while it was saved, is no conflict
 		in.Translations = map[string]storage.Opt[kb.TranslationInput]{p.to: one}
 	}
 	if publish {
@@ -603,13 +603,6 @@ func (hv *helpVisit) save(a ArticleDraft, p postedText) (err error) {
 		a, err = hv.ed.UpdateDraft(hv.ctx(), id, in)
 	}
 	return hv.answerSaved(a, p, publish, err)
-}
-
-// seenDiffers reports whether the form was made from another version than the current one.
-func seenDiffers(t kb.Text, locale string, in kb.TranslationInput) bool {
-	o, _ := t.Translation(locale)
-	seen, given := in.Seen.Get()
-	return given && !seen.Equal(o.UpdatedAt)
 }
 
 // answerSaved reports the result to the script or the browser.
@@ -722,7 +715,7 @@ func (hv *helpVisit) preview() error {
 		return err
 	}
 	if !hv.may(kb.ArticlesView) {
-		return fault.New(fault.Forbidden, "You may not see articles.")
+		return fault.New(fault.Forbidden, "You are not allowed to see articles.")
 	}
 	shown := rendered(p.text, hv.address(p.to))
 	if _, err := contenthtml.FromMarkdown(p.text); err != nil {
@@ -757,7 +750,7 @@ func (hv *helpVisit) preview() error {
 // asMarkdown answers the script with the Markdown of HTML that was pasted into a text.
 func (hv *helpVisit) asMarkdown() error {
 	if !hv.may(kb.ArticlesView) {
-		return fault.New(fault.Forbidden, "You may not see articles.")
+		return fault.New(fault.Forbidden, "You are not allowed to see articles.")
 	}
 	if _, err := hv.postedText(); err != nil {
 		return err
@@ -771,17 +764,17 @@ func (hv *helpVisit) asMarkdown() error {
 // conversation.
 func (hv *helpVisit) newArticlePage() error {
 	if !hv.may(kb.ArticlesCreate) {
-		return fault.New(fault.Forbidden, "You may not write articles.")
+		return fault.New(fault.Forbidden, "You are not allowed to write articles.")
 	}
 	q := hv.r.URL.Query()
 	view := hv.newView(postedText{})
 	view.NewCollection, view.NewCategory = number(q.Get("collection")), number(q.Get("category"))
 	if c, i := number(q.Get("conversation")), number(q.Get("answer")); c != 0 && i != 0 {
-		talk, err := hv.Conversation(hv.ctx(), c)
+		talk, err := hv.Conversations().Get(hv.ctx(), c)
 		if err != nil {
 			return err
 		}
-		answer, err := hv.Interaction(hv.ctx(), c, i)
+		answer, err := hv.Interactions().Get(hv.ctx(), c, i)
 		if err != nil {
 			return err
 		}
@@ -850,7 +843,7 @@ func (hv *helpVisit) unpublishArticle() error {
 		TextInput: kb.TextInput{SourceLocale: a.Revision.SourceLocale}, CollectionID: a.Article.CollectionID, Status: storage.Some(kb.Unpublished), Unfinished: true,
 	}
 	_, err = hv.ed.UpdateArticle(hv.ctx(), id, in)
-	return hv.done(err, "/a/"+itoa(id), hv.words.T("Readers no longer see it"))
+	return hv.done(err, "/a/"+itoa(id), hv.words.T("Unpublished"))
 }
 
 func (hv *helpVisit) deleteArticle() error {

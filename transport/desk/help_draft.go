@@ -211,12 +211,12 @@ func (v *visit) restoreDraft(d discarded) error {
 	})
 	switch {
 	case fault.Is(err, fault.Conflict):
-		v.say(toast{Text: v.words.T("Somebody has begun another draft since. It was kept."), Bad: true})
+		v.say(toast{Text: v.words.T("Someone has started another draft since then. That one was kept."), Bad: true})
 		id = d.ID
 	case err != nil:
 		return err
 	default:
-		v.say(toast{Text: v.words.T("The draft is back")})
+		v.say(toast{Text: v.words.T("Draft restored")})
 	}
 	return v.see(hv.here("/a/" + itoa(id)))
 }
@@ -241,7 +241,7 @@ func (hv *helpVisit) putDraftBack(ctx context.Context, id int64, kept discardedD
 		return 0, err
 	}
 	if a.Article.Draft != 0 {
-		return 0, fault.New(fault.Conflict, "Somebody has begun another draft since. It was kept.")
+		return 0, fault.New(fault.Conflict, "Someone has started another draft since then. That one was kept.")
 	}
 	for _, o := range a.Revision.Translations {
 		if _, there := in.Translations[o.Locale]; !there {

@@ -135,5 +135,5 @@ func (hv *helpVisit) revisionPage() error {
 func (hv *helpVisit) restore() error {
 	id, number := hv.number("id"), hv.number("revision")
 	_, err := hv.ed.Restore(hv.ctx(), id, number)
-	return hv.done(err, "/a/"+itoa(id)+"/history", hv.words.T("Revision %s is restored", number))
+	return hv.done(err, "/a/"+itoa(id)+"/history", hv.words.T("Revision %s restored", number))
 }

@@ -92,11 +92,11 @@ func (v *visit) insertArticle() error {
 		return err
 	}
 	if len(found) == 0 {
-		v.say(toast{Text: v.words.T("No published article contains these words"), Bad: true})
+		v.say(toast{Text: v.words.T("No published article matches these words"), Bad: true})
 	} else {
 		w.body += `<p><a href="` + html.EscapeString(found[0].URL) + `">` + html.EscapeString(found[0].Title) + `</a></p>`
 	}
-	if _, err := v.keep(v.ctx(), w); err != nil {
+	if _, err := v.storeDraft(v.ctx(), w); err != nil {
 		return err
 	}
 	return v.see(v.at("/c/"+itoa(w.conversation)) + "#write")

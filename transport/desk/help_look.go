@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
@@ -27,6 +28,7 @@ type lookView struct {
 	Images                          []imageChoice
 	FilesURL                        string
 	Boxes                           []shelfChoice
+	Asks                            string // where what the contact form asks is chosen; "": it has none, or the member may not
 	Texts                           []lookText
 	Themes                          []themeRow
 	ThemesAction                    string // "" if not allowed
@@ -71,7 +73,7 @@ func (hv *helpVisit) showLook(problems map[string]string, status int) error {
 	for _, h := range []struct {
 		hero kb.Hero
 		text string
-	}{{kb.HeroTint, hv.words.T("Tinted")}, {kb.HeroPlain, hv.words.T("Plain")}, {kb.HeroAccent, hv.words.T("In the accent")}} {
+	}{{kb.HeroTint, hv.words.T("Tinted")}, {kb.HeroPlain, hv.words.T("Plain")}, {kb.HeroAccent, hv.words.T("Accent colour")}} {
 		view.Heroes = append(view.Heroes, shelfChoiceText{string(h.hero), h.text, cmp.Or(s.Look.Hero, kb.HeroTint) == h.hero})
 	}
 	boxes, err := hv.mailboxes()
@@ -80,6 +82,9 @@ func (hv *helpVisit) showLook(problems map[string]string, status int) error {
 	}
 	for _, b := range boxes {
 		view.Boxes = append(view.Boxes, shelfChoice{b.ID, b.Name, b.ID == s.MailboxID})
+		if b.ID == s.MailboxID && hv.visit.may(identity.MailboxesUpdate) {
+			view.Asks = hv.at("/settings/mailboxes/"+itoa(b.ID)) + "#contact-form"
+		}
 	}
 	if err := hv.fillImages(&view); err != nil {
 		return err
@@ -94,7 +99,7 @@ func (hv *helpVisit) showLook(problems map[string]string, status int) error {
 	if err := hv.fillThemes(&view); err != nil {
 		return err
 	}
-	return hv.showHelp("help-look", hv.words.T("Look and address"), view, status)
+	return hv.showHelp("help-look", hv.words.T("Design and address"), view, status)
 }
 
 // fillImages lists the images of the site to choose from.
@@ -110,7 +115,7 @@ func (hv *helpVisit) fillImages(view *lookView) error {
 	for _, one := range []struct {
 		field, label string
 		id           int64
-	}{{"logo", hv.words.T("Logo"), l.LogoID}, {"logo_dark", hv.words.T("Logo on dark pages"), l.LogoDarkID}, {"favicon", hv.words.T("Icon of the browser's tab"), l.FaviconID}, {"social", hv.words.T("Image for shared links"), l.SocialImageID}} {
+	}{{"logo", hv.words.T("Logo"), l.LogoID}, {"logo_dark", hv.words.T("Logo for dark mode"), l.LogoDarkID}, {"favicon", hv.words.T("Favicon"), l.FaviconID}, {"social", hv.words.T("Social sharing image"), l.SocialImageID}} {
 		c := imageChoice{Field: one.field, Label: one.label}
 		known := one.id == 0
 		for _, f := range page.Items {
@@ -241,7 +246,7 @@ func (hv *helpVisit) changeTheme() error {
 	switch hv.r.PathValue("deed") {
 	case "activate":
 		_, err = hv.ed.ActivateTheme(hv.ctx(), id)
-		text = hv.words.T("This theme is shown now")
+		text = hv.words.T("This theme is now active")
 	case "update":
 		_, err = hv.ed.UpdateTheme(hv.ctx(), id)
 		text = hv.words.T("Theme updated")

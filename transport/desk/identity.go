@@ -23,7 +23,7 @@ type providerLink struct{ Name, URL string }
 // providerLinks returns links to sign in with other servers.
 func (v *visit) providerLinks(next string) []providerLink {
 	var links []providerLink
-	for _, p := range v.service().IdentityProviders() {
+	for _, p := range v.service().SignIn().Providers() {
 		to := v.h.url("/sign-in/with/" + url.PathEscape(p.Key))
 		if next != "" {
 			to += "?next=" + url.QueryEscape(next)
@@ -38,7 +38,7 @@ func (v *visit) signInWith() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
 	}
-	start, err := v.service().BeginSignInWith(v.ctx(), v.r.PathValue("provider"), v.r.FormValue("next"))
+	start, err := v.service().SignIn().BeginWith(v.ctx(), v.r.PathValue("provider"), v.r.FormValue("next"))
 	if fault.Is(err, fault.NotFound) {
 		return v.missing()
 	}
@@ -67,7 +67,7 @@ func (v *visit) signedInWith() error {
 	if !signedIn {
 		current = helpdesk.Caller{}
 	}
-	in, err := v.service().FinishSignInWith(v.ctx(), current, v.r.PathValue("provider"), kept, v.r.URL.Query())
+	in, err := v.service().SignIn().FinishWith(v.ctx(), current, v.r.PathValue("provider"), kept, v.r.URL.Query())
 	if err != nil {
 		return v.identityRefused(err, in.Next, in.Linked)
 	}
@@ -103,22 +103,22 @@ func (v *visit) identityRefused(err error, next string, linking bool) error {
 func (v *visit) identityProblem(err error) (text string, status int) {
 	switch {
 	case codeOf(err) == identity.UserDisabled:
-		text = v.words.T("An admin has disabled your sign-in. Please contact them.")
+		text = v.words.T("An admin has suspended your access. Ask them to restore it.")
 	case codeOf(err) == identity.SignInExpired:
-		text = v.words.T("This took too long, or began in another browser. Sign in again.")
+		text = v.words.T("Sign-in took too long or was started in another browser. Sign in again.")
 	case codeOf(err) == identity.UnknownIdentity:
-		text = v.words.T("Nobody here signs in with this account. Ask for an invitation, or sign in with your password and connect it in your profile.")
+		text = v.words.T("No member uses this account. Ask for an invitation, or sign in with your password and connect the account in your profile.")
 	case codeOf(err) == identity.UnconfirmedIdentity:
-		text = v.words.T("Your address was never confirmed here. Sign in with your password, then connect the account in your profile.")
+		text = v.words.T("Your address has not been confirmed here. Sign in with your password, then connect the account in your profile.")
 	case codeOf(err) == identity.OtherIdentity:
-		text = v.words.T("Your address belonged to somebody else. Ask an admin to disconnect the former sign-in.")
+		text = v.words.T("Your address used to belong to someone else. Ask an admin to disconnect their sign-in.")
 	case codeOf(err) == identity.TakenIdentity:
-		text = v.words.T("This account is connected to another user here.")
+		text = v.words.T("This account is already connected to another user here.")
 	case fault.Is(err, fault.Unauthenticated):
-		text = v.words.T("You were not signed in. Try again.")
+		text = v.words.T("Sign-in failed. Try again.")
 	case fault.Is(err, fault.Unavailable):
 		v.h.cfg.Logger.WarnContext(v.ctx(), "the identity provider does not work", "provider", v.r.PathValue("provider"), "error", err)
-		return v.words.T("The sign-in provider does not work now. Try again later."), http.StatusServiceUnavailable
+		return v.words.T("The sign-in provider is not available right now. Try again later."), http.StatusServiceUnavailable
 	default:
 		return "", 0
 	}
@@ -155,19 +155,19 @@ func (v *visit) showConnected(admin *helpdesk.Admin, view connectedView, status 
 		return err
 	}
 	view.HasPassword, view.Email, view.Home = v.user.PasswordHash != "", v.user.Email, v.h.url("/")
-	for _, p := range v.service().IdentityProviders() {
+	for _, p := range v.service().SignIn().Providers() {
 		view.Others = append(view.Others, providerLink{Name: p.Name, URL: v.h.url("/connected/" + url.PathEscape(p.Key))})
 	}
 	for _, i := range all {
-		row := connectedRow{Name: i.Issuer, Email: i.Email, Used: v.words.T("used %s", v.when(i.UsedAt)), Action: v.h.url("/disconnect/" + itoa(i.ID))}
-		for _, p := range v.service().IdentityProviders() {
+		row := connectedRow{Name: i.Issuer, Email: i.Email, Used: v.words.T("last used %s", v.when(i.UsedAt)), Action: v.h.url("/disconnect/" + itoa(i.ID))}
+		for _, p := range v.service().SignIn().Providers() {
 			if p.Issuer == i.Issuer {
 				row.Name = p.Name
 			}
 		}
 		view.Rows = append(view.Rows, row)
 	}
-	return v.show(screen{template: "connected", title: v.words.T("Sign-in with other accounts"), data: view, bare: true, status: status})
+	return v.show(screen{template: "connected", title: v.words.T("Connected accounts"), data: view, bare: true, status: status})
 }
 
 // connect redirects the browser to a provider to connect the member's account there.
@@ -202,9 +202,9 @@ func (v *visit) disconnect() error {
 func (v *visit) notConnected(admin *helpdesk.Admin, err error) error {
 	switch {
 	case codeOf(err) == identity.LastSignIn:
-		return v.showConnected(admin, connectedView{Problem: v.words.T("You could not sign in any more. Choose a password first.")}, http.StatusConflict)
+		return v.showConnected(admin, connectedView{Problem: v.words.T("You would not be able to sign in. Set a password first.")}, http.StatusConflict)
 	case fault.Is(err, fault.Invalid):
-		return v.showConnected(admin, connectedView{Problem: v.words.T("The password is not right.")}, http.StatusUnprocessableEntity)
+		return v.showConnected(admin, connectedView{Problem: v.words.T("The password is incorrect.")}, http.StatusUnprocessableEntity)
 	case fault.Is(err, fault.RateLimited):
 		return v.showConnected(admin, connectedView{Problem: v.words.T("Too many incorrect passwords. Wait a few minutes.")}, http.StatusTooManyRequests)
 	}

@@ -29,6 +29,7 @@ type listing struct {
 	// priority is "", one of [helpdesk.Priorities], or pressing.
 	priority string
 	words    string
+	fields   string // see [fieldFilter]
 	after    string // cursor
 }
 
@@ -36,7 +37,7 @@ type listing struct {
 func (v *visit) listing(view string) listing {
 	q := v.r.URL.Query()
 	l := listing{view: view, sort: q.Get("sort"), status: q.Get("status"), user: q.Get("user"), tag: number(q.Get("tag")), team: number(q.Get("team")),
-		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority")}
+		words: strings.TrimSpace(q.Get("q")), after: q.Get("after"), priority: q.Get("priority"), fields: q.Get("fields")}
 	return l.filled()
 }
 
@@ -47,7 +48,7 @@ func (l listing) filled() listing {
 		switch {
 		case l.view == "closed":
 			l.status = "closed"
-		case l.view == "search", l.view == "drafts", l.view == "spam":
+		case l.view == "search", l.view == "drafts", l.view == "spam", l.view == "due": // what is due is open
 			l.status = "all"
 		case strings.HasPrefix(l.view, "view-"):
 			l.status = "saved"
@@ -58,6 +59,8 @@ func (l listing) filled() listing {
 		switch {
 		case l.status == "saved":
 			l.sort = "saved"
+		case l.view == "due":
+			l.sort = "due"
 		case l.status != "open" || l.view == "snoozed":
 			l.sort = "newest"
 		}
@@ -65,13 +68,13 @@ func (l listing) filled() listing {
 	return l
 }
 
-// settle looks up the order of a saved view, if the address has none.
-func (v *visit) settle(l listing) (listing, error) {
+// resolveOrder looks up the order of a saved view, if the address has none.
+func (v *visit) resolveOrder(l listing) (listing, error) {
 	if l.sort != "saved" {
 		return l, nil
 	}
 	_, id, _ := strings.Cut(l.view, "-")
-	one, err := v.View(v.ctx(), number(id))
+	one, err := v.Views().Get(v.ctx(), number(id))
 	f := one.Filter
 	closed := len(f.Statuses) > 0 && !slices.ContainsFunc(f.Statuses, helpdesk.Status.Open)
 	if f.Sort == "" && !f.Ascending && f.Awaiting == nil && !closed {
@@ -93,6 +96,7 @@ func (v *visit) listURL(l listing, pairs ...string) string {
 	set("status", v.r.URL.Query().Get("status"))
 	set("user", l.user)
 	set("priority", l.priority)
+	set("fields", l.fields)
 	if l.tag != 0 {
 		set("tag", itoa(l.tag))
 	}
@@ -119,7 +123,7 @@ var openStatuses = []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPendi
 
 // query returns the query for the desk.
 func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
-	q := helpdesk.ConversationQuery{Query: l.words, Sort: helpdesk.ByUpdated, Ascending: l.sort == "oldest"}
+	q := helpdesk.ConversationQuery{Query: l.words, Zone: v.zone, Sort: helpdesk.ByUpdated, Ascending: l.sort == "oldest"}
 	kind, id, _ := strings.Cut(l.view, "-")
 	switch kind {
 	case "unassigned":
@@ -131,6 +135,8 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	case "failed":
 		q.Undelivered = true
 	case "snoozed":
+	case "due":
+		q.Due = helpdesk.DueAny
 	case "all", "closed", "search", "spam":
 	case "mailbox":
 		q.MailboxID = number(id)
@@ -150,9 +156,25 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	if !l.narrowStatus(&q) {
 		return q, v.missing()
 	}
-	if l.sort == "saved" {
+	switch l.sort {
+	case "saved":
 		q.Sort = ""
+	case "due":
+		q.Sort, q.Ascending = helpdesk.ByDue, true
 	}
+	v.narrowUser(l, &q)
+	if err := v.narrowSpam(l, &q); err != nil {
+		return q, err
+	}
+	q.Priorities = l.priorities()
+	if l.tag != 0 {
+		q.TagIDs = []int64{l.tag}
+	}
+	return q, v.narrowFields(l, &q)
+}
+
+// narrowUser restricts the query to conversations of a member, or of nobody.
+func (v *visit) narrowUser(l listing, q *helpdesk.ConversationQuery) {
 	switch l.user {
 	case "":
 	case "me":
@@ -162,14 +184,6 @@ func (v *visit) query(l listing) (helpdesk.ConversationQuery, error) {
 	default:
 		q.UserID = storage.Some(number(l.user))
 	}
-	if err := v.narrowSpam(l, &q); err != nil {
-		return q, err
-	}
-	q.Priorities = l.priorities()
-	if l.tag != 0 {
-		q.TagIDs = []int64{l.tag}
-	}
-	return q, nil
 }
 
 // narrowStatus restricts the query to the statuses of a listing; false if there is no such listing.
@@ -194,8 +208,9 @@ func (l listing) narrowStatus(q *helpdesk.ConversationQuery) bool {
 
 // found is a page of a listing.
 type found struct {
-	items []helpdesk.Conversation
-	next  string // cursor; "" at the end
+	items   []helpdesk.Conversation
+	next    string                  // cursor; "" at the end
+	results *helpdesk.SearchResults // of a search for words
 }
 
 // find reads a page. Conversations that have waited longest come first; those in which no customer waits come after all
@@ -205,17 +220,25 @@ func (v *visit) find(l listing, limit int) (found, error) {
 	if err != nil {
 		return found{}, err
 	}
+	if l.seeks() {
+		results, err := v.Conversations().Search(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
+		out := found{next: results.Next, results: &results}
+		for _, hit := range results.Items {
+			out.items = append(out.items, hit.Conversation)
+		}
+		return out, err
+	}
 	if l.sort != "waiting" {
-		page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
-		return found{page.Items, page.Next}, err
+		page, err := v.Conversations().List(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
+		return found{items: page.Items, next: page.Next}, err
 	}
 	var out found
 	resting := strings.HasPrefix(l.after, restingCursor)
 	if !resting {
 		q.Awaiting, q.Sort, q.Ascending = storage.Some(true), helpdesk.ByAwaiting, true
-		page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
+		page, err := v.Conversations().List(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: l.after})
 		if err != nil || page.Next != "" {
-			return found{page.Items, page.Next}, err
+			return found{items: page.Items, next: page.Next}, err
 		}
 		out.items = page.Items
 	}
@@ -224,7 +247,7 @@ func (v *visit) find(l listing, limit int) (found, error) {
 		return out, nil
 	}
 	q.Awaiting, q.Sort, q.Ascending = storage.Some(false), helpdesk.ByUpdated, false
-	page, err := v.Conversations(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: strings.TrimPrefix(l.after, restingCursor)})
+	page, err := v.Conversations().List(v.ctx(), q, storage.PageRequest{Limit: limit, Cursor: strings.TrimPrefix(l.after, restingCursor)})
 	out.items = append(out.items, page.Items...)
 	if page.Next != "" {
 		out.next = restingCursor + page.Next
@@ -250,6 +273,7 @@ type row struct {
 	Wait      string // how long the customer has waited, or the time of the last change
 	WaitSince string // RFC 3339
 	Level     string // "", warn or bad
+	Due       *dueState
 	Label     string // for screen readers
 	Status    string // "" for an open one
 	Priority  *urgency
@@ -257,6 +281,8 @@ type row struct {
 	Group     string // heading, if the row begins a group
 	GroupBad  bool
 	GroupSize int // 0 if not known
+	Hit       *hitView
+	Cells     []fieldRow // columns of a view
 }
 
 type tagView struct {
@@ -284,7 +310,7 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if err != nil {
 		return nil, err
 	}
-	marks, err := v.Marks(v.ctx(), ids)
+	marks, err := v.Conversations().Marks(v.ctx(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -311,7 +337,11 @@ func (v *visit) rows(l listing, list []helpdesk.Conversation, more bool) ([]row,
 	if l.sort == "waiting" {
 		v.group(rows, list, l.after != "", more)
 	}
-	return rows, nil
+	columns, err := v.columns(l)
+	if err != nil {
+		return nil, err
+	}
+	return rows, v.fillCells(rows, columns)
 }
 
 // customerNames returns the names of customers that the member may see.
@@ -323,7 +353,7 @@ func (v *visit) customerNames(ids []int64) (map[int64]string, error) {
 	if len(unknown) == 0 {
 		return names, nil
 	}
-	found, err := v.CustomersByID(v.ctx(), unknown)
+	found, err := v.Customers().ByID(v.ctx(), unknown)
 	read := map[int64]string{}
 	for _, c := range found {
 		names[c.ID] = customerName(c)
@@ -358,6 +388,9 @@ func (v *visit) row(l listing, in string, c helpdesk.Conversation, customer stri
 		label = append(label, v.words.T("waiting %s", r.Wait))
 	} else {
 		r.Wait, r.WaitSince = v.when(c.UpdatedAt), c.UpdatedAt.Format(time.RFC3339)
+	}
+	if r.Due = v.dueOf(c); r.Due != nil {
+		label = append(label, r.Due.Text)
 	}
 	if r.Priority = unusual(v.words, c.Priority); r.Priority != nil {
 		label = append(label, v.words.T("priority %s", r.Priority.Text))
@@ -412,7 +445,7 @@ func (v *visit) group(rows []row, list []helpdesk.Conversation, later, more bool
 		}
 		return 1
 	}
-	names := []string{v.words.T("Over a day"), v.words.T("Today"), v.words.T("Nobody is waiting")}
+	names := []string{v.words.T("More than a day"), v.words.T("Today"), v.words.T("No one is waiting")}
 	for begin := 0; begin < len(list); {
 		end, k := begin, kind(list[begin])
 		for end < len(list) && kind(list[end]) == k {
@@ -435,6 +468,32 @@ func (v *visit) listName(l listing) string {
 	return l.view + "?" + query
 }
 
+// emptyList says why a list is empty, and what appears there.
+func (v *visit) emptyList(view string) (title, more string) {
+	w := v.words
+	switch kind, _, _ := strings.Cut(view, "-"); kind {
+	case "mine":
+		return w.T("Nothing is assigned to you"), w.T("Take over a conversation from Unassigned, and it shows up here.")
+	case "drafts":
+		return w.T("No drafts"), w.T("What you begin to write is kept here until you send it.")
+	case "closed":
+		return w.T("Nothing is closed yet"), w.T("Close a conversation when it is done. It opens again when the customer writes.")
+	case "snoozed":
+		return w.T("Nothing is snoozed"), w.T("Snooze a conversation that can wait. It comes back at the time you choose, or when the customer writes.")
+	case "due":
+		return w.T("Nothing is due"), w.T("Conversations under an SLA show up here, the most pressing first.")
+	case "failed":
+		return w.T("No undelivered replies"), w.T("Replies that could not be delivered show up here, with the reason.")
+	case "spam":
+		return w.T("No spam"), w.T("Conversations you mark as spam and mail from blocked senders appear here.")
+	case "team":
+		return w.T("Nothing waits for this team"), w.T("Conversations that are assigned to the team show up here.")
+	case "view":
+		return w.T("Nothing fits this view"), w.T("Conversations that meet its conditions show up here by themselves.")
+	}
+	return w.T("No one is waiting"), w.T("New mail appears here automatically.")
+}
+
 type inboxView struct {
 	Title       string
 	Summary     string
@@ -446,16 +505,20 @@ type inboxView struct {
 	New         string
 	Words       string
 	Search      bool
+	Found       *foundView
+	Kept        [][2]string // the parameters that another search keeps
+	Tips        []tip
 	Empty       string
 	EmptyMore   string
 	Steps       []check // of setting up a team that has no mail yet
 	CanSaveView bool    // filters were chosen
 	SaveView    string
 	Asked       [][2]string // the parameters of the filters
+	Columns     []fieldRow  // the headings of a view's columns
 }
 
 func (v *visit) inbox() error {
-	l, err := v.settle(v.listing(v.r.PathValue("view")))
+	l, err := v.resolveOrder(v.listing(v.r.PathValue("view")))
 	if err != nil {
 		return err
 	}
@@ -470,12 +533,18 @@ func (v *visit) list(l listing) error {
 	if err != nil {
 		return err
 	}
-	rows, err := v.rows(l, page.items, page.next != "")
-	if err != nil {
+	view := inboxView{Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search"}
+	if page.results != nil && page.results.Corrected != "" {
+		l.words = page.results.Corrected // which the links go on with
+	}
+	if view.Rows, err = v.rows(l, page.items, page.next != ""); err != nil {
 		return err
 	}
-	view := inboxView{
-		Rows: rows, Bulk: v.at("/bulk"), Here: v.h.url(v.r.URL.RequestURI()), Words: l.words, Search: l.view == "search",
+	if len(view.Rows) > 0 {
+		view.Columns = view.Rows[0].Cells
+	}
+	if page.results != nil {
+		v.showFound(&view, *page.results, l.after == "")
 	}
 	if view.Title, view.Summary, err = v.titles(l); err != nil {
 		return err
@@ -489,30 +558,41 @@ func (v *visit) list(l listing) error {
 	if view.Asked = v.asked(l); len(view.Asked) > 1 && v.may(identity.ViewsCreate) {
 		view.CanSaveView, view.SaveView = true, v.at("/views")
 	}
-	view.Empty, view.EmptyMore = v.words.T("Nobody is waiting"), v.words.T("New mail shows up here by itself.")
-	if l.view == "spam" {
-		view.Empty, view.EmptyMore = v.words.T("No spam"), v.words.T("Mail that you mark as spam, and mail from blocked senders, is kept here.")
-	}
-	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" {
-		view.Empty, view.EmptyMore = v.words.T("Nothing found"), v.words.T("Try other words, or fewer filters.")
-	} else if len(view.Rows) == 0 && l.view != "spam" {
-		if view.Steps, err = v.firstSteps(); err != nil {
-			return err
+	for _, one := range view.Asked[1:] {
+		if one[0] != "q" {
+			view.Kept = append(view.Kept, one)
 		}
+	}
+	if err := v.sayEmpty(&view, l); err != nil {
+		return err
+	}
+	if view.Search {
+		view.Tips = v.searchTips()
 	}
 	if view.Tools, err = v.tools(l, view.CanSaveView); err != nil {
 		return err
 	}
 	return v.show(screen{
 		template: "inbox", title: view.Title, data: view, nav: "inbox/" + l.view,
-		parts: map[string]string{"list": "list", "more": "rows"},
+		parts: map[string]string{"list": "list", "more": "rows", "filters": "filters", "view-form": "view-form"},
 	})
+}
+
+// sayEmpty says why a list is empty, and what to do first where there is nothing yet.
+func (v *visit) sayEmpty(view *inboxView, l listing) (err error) {
+	view.Empty, view.EmptyMore = v.emptyList(l.view)
+	if l.view == "search" || l.tag != 0 || l.team != 0 || l.words != "" || l.user != "" || l.priority != "" || l.fields != "" {
+		view.Empty, view.EmptyMore = v.words.T("No results"), v.words.T("Try other words, or fewer filters.")
+	} else if len(view.Rows) == 0 && l.view != "spam" {
+		view.Steps, err = v.firstSteps()
+	}
+	return err
 }
 
 // asked returns the parameters in a list's address, except the cursor, and the list's name.
 func (v *visit) asked(l listing) [][2]string {
 	out := [][2]string{{"list", l.view}}
-	for _, name := range []string{"status", "user", "team", "tag", "priority", "q", "sort"} {
+	for _, name := range []string{"status", "user", "team", "tag", "priority", "fields", "q", "sort"} {
 		if value := v.r.URL.Query().Get(name); value != "" {
 			out = append(out, [2]string{name, value})
 		}
@@ -537,22 +617,31 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 	case "drafts":
 		return v.words.T("Drafts"), "", nil
 	case "failed":
-		return v.words.T("Failed sends"), "", nil
+		return v.words.T("Undelivered"), "", nil
 	case "spam":
 		return v.words.T("Spam"), "", nil
 	case "snoozed":
 		return v.words.T("Snoozed"), "", nil
+	case "due":
+		return v.words.T("Due"), "", nil
 	case "search":
 		return v.words.T("Search"), "", nil
 	case "mailbox":
-		m, err := v.Mailbox(v.ctx(), number(id))
+		m, err := v.Mailboxes().Get(v.ctx(), number(id))
 		n := ofMailbox(counts, m.ID)
 		return m.Name, v.words.waitingAndOpen(n.Waiting, n.Open), err
 	case "team":
 		return v.teamTitle(counts, number(id))
 	case "view":
-		one, err := v.View(v.ctx(), number(id))
-		return one.Name, "", err
+		one, err := v.Views().Get(v.ctx(), number(id))
+		if err != nil {
+			return "", "", err
+		}
+		conditions, err := v.conditions(one.Filter)
+		if err != nil {
+			return "", "", err
+		}
+		return one.Name, conditions[0], nil
 	}
 	return v.words.T("All open"), v.words.waitingAndOpen(counts.Waiting, counts.Open), nil
 }
@@ -560,12 +649,12 @@ func (v *visit) titles(l listing) (title, summary string, err error) {
 // maxTags is the maximum number of tags in a choice.
 const maxTags = 500
 
-func (v *visit) allTags() ([]tagView, error) { return keep(v.memo, &v.memo.tags, v.readTags) }
+func (v *visit) allTags() ([]tagView, error) { return memoize(v.memo, &v.memo.tags, v.readTags) }
 
 func (v *visit) readTags() ([]tagView, error) {
 	var tags []tagView
 	for cursor := ""; ; {
-		page, err := v.Tags(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		page, err := v.Tags().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -599,13 +688,39 @@ func (v *visit) bulk() error {
 		act, value, _ = strings.Cut(v.r.PostFormValue("more"), "-")
 	}
 	change := func() error { return v.change(ids, act, value) }
+	if act == "macro" {
+		if value == "" {
+			return v.see(v.macroPageURL(ids, back))
+		}
+		change = func() error { return v.macroAll(ids, number(value)) }
+	}
 	if act == "tags" {
 		change = func() error { return v.tagAll(ids) }
 	}
+	if act == "field" {
+		change = func() error { return v.setFieldOfAll(ids, value) }
+	}
 	if err := change(); err != nil {
-		return err
+		return v.unlessFields(err, back)
 	}
 	return v.see(back)
+}
+
+// setFieldOfAll sets a field of conversations.
+func (v *visit) setFieldOfAll(ids []int64, key string) error {
+	fields, err := v.conversationFields()
+	if err != nil {
+		return err
+	}
+	texts, err := v.formFields(fields, key)
+	if err != nil {
+		return err
+	}
+	changed, err := v.Conversations().UpdateAll(v.ctx(), ids, helpdesk.BulkUpdate{Fields: texts})
+	if err == nil {
+		v.say(toast{Text: v.words.N(len(changed), acts["field"])})
+	}
+	return err
 }
 
 // tagAll adds the tags of the form to conversations, and creates those that there are not.
@@ -621,12 +736,12 @@ func (v *visit) tagAll(ids []int64) error {
 		v.say(toast{Text: v.words.T("Choose tags first"), Bad: true})
 		return nil
 	}
-	old, err := v.ConversationsByID(v.ctx(), ids)
+	old, err := v.Conversations().ByID(v.ctx(), ids)
 	if err != nil {
 		return err
 	}
 	for _, c := range old {
-		if _, err := v.AddTags(v.ctx(), c.ID, tags); err != nil {
+		if _, err := v.Conversations().AddTags(v.ctx(), c.ID, tags); err != nil {
 			return err
 		}
 	}
@@ -640,11 +755,11 @@ func (v *visit) change(ids []int64, act, value string) error {
 	if err != nil {
 		return err
 	}
-	old, err := v.ConversationsByID(v.ctx(), ids)
+	old, err := v.Conversations().ByID(v.ctx(), ids)
 	if err != nil {
 		return err
 	}
-	changed, err := v.UpdateConversations(v.ctx(), ids, in)
+	changed, err := v.Conversations().UpdateAll(v.ctx(), ids, in)
 	if err != nil {
 		return err
 	}
@@ -655,19 +770,21 @@ func (v *visit) change(ids []int64, act, value string) error {
 // acts are the notices about the actions of the form.
 var acts = map[string]string{
 	"close":    "Closed %s conversation|Closed %s conversations",
-	"open":     "Opened %s conversation|Opened %s conversations",
-	"pending":  "%s conversation is pending|%s conversations are pending",
+	"open":     "Reopened %s conversation|Reopened %s conversations",
+	"pending":  "%s conversation marked as pending|%s conversations marked as pending",
 	"assign":   "Assigned %s conversation|Assigned %s conversations",
-	"unassign": "%s conversation is unassigned|%s conversations are unassigned",
+	"unassign": "Unassigned %s conversation|Unassigned %s conversations",
 	"team":     "Assigned %s conversation|Assigned %s conversations",
-	"noteam":   "Took %s conversation out of its team|Took %s conversations out of their teams",
+	"noteam":   "Removed %s conversation from its team|Removed %s conversations from their teams",
 	"move":     "Moved %s conversation|Moved %s conversations",
 	"snooze":   "Snoozed %s conversation|Snoozed %s conversations",
-	"wake":     "Woke %s conversation|Woke %s conversations",
-	"spam":     "%s conversation is spam|%s conversations are spam",
-	"notspam":  "%s conversation is not spam|%s conversations are not spam",
-	"priority": "Changed the priority of %s conversation|Changed the priority of %s conversations",
+	"wake":     "Unsnoozed %s conversation|Unsnoozed %s conversations",
+	"spam":     "%s conversation marked as spam|%s conversations marked as spam",
+	"notspam":  "%s conversation marked as not spam|%s conversations marked as not spam",
+	"priority": "Changed priority of %s conversation|Changed priority of %s conversations",
+	"field":    "Changed a field of %s conversation|Changed a field of %s conversations",
 	"tags":     "Tagged %s conversation|Tagged %s conversations",
+	"macro":    "Applied the macro to %s conversation|Applied the macro to %s conversations",
 }
 
 // act is the result of an action and its notice.

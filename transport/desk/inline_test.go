@@ -40,7 +40,7 @@ func (b *bundle) mails(name string) helpdesk.Interaction {
 	if err != nil {
 		b.Fatal(err)
 	}
-	i, err := b.desk.Interaction(b.Context(), row.ConversationID, row.InteractionID)
+	i, err := b.desk.Interactions().Get(b.Context(), row.ConversationID, row.InteractionID)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestInlineFiles(t *testing.T) {
 			if at := fmt.Sprintf("/c/%d/i/%d/body", i.ConversationID, i.ID); strings.Contains(page, at) {
 				text = b.get(at).body
 			}
-			files, err := b.desk.Attachments(t.Context(), i.ConversationID, i.ID)
+			files, err := b.desk.Attachments().List(t.Context(), i.ConversationID, i.ID)
 			if err != nil || len(files) == 0 {
 				t.Fatal(files, err)
 			}

@@ -31,7 +31,7 @@ func (v *visit) showDoor(template, title string, view doorView, status int) erro
 
 // invitationPage is the target of the link in an invitation.
 func (v *visit) invitationPage() error {
-	invited, err := v.service().Invited(v.ctx(), v.r.PathValue("token"))
+	invited, err := v.service().SignIn().Invited(v.ctx(), v.r.PathValue("token"))
 	if fault.Is(err, fault.NotFound) {
 		return v.askToJoin(doorView{Over: v.invitationOver()}, http.StatusNotFound)
 	}
@@ -69,7 +69,7 @@ func (v *visit) acceptInvitation() error {
 		}
 		as = v.caller
 	}
-	got, err := service.AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), identity.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password"), Code: v.r.PostFormValue("code")})
+	got, err := service.SignIn().AcceptInvitation(v.ctx(), as, v.r.PathValue("token"), identity.AcceptInput{Name: view.Name, Password: v.r.PostFormValue("password"), Code: v.r.PostFormValue("code")})
 	switch {
 	case fault.Is(err, fault.NotFound):
 		view.Over = v.invitationOver()
@@ -81,7 +81,7 @@ func (v *visit) acceptInvitation() error {
 		view.AskCode, view.Problem = true, v.words.T("The code is incorrect or has already been used. Wait for the next one.")
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
-		view.Problem = v.words.T("You already have a password here, and this is a different one.")
+		view.Problem = v.words.T("This is not the password you already have here.")
 		return v.askToJoin(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.RateLimited):
 		view.Problem = v.words.T("Too many incorrect passwords. Wait a few minutes.")
@@ -90,7 +90,7 @@ func (v *visit) acceptInvitation() error {
 		view.Over = v.words.T("You are already a member.")
 		return v.askToJoin(view, http.StatusConflict)
 	case fault.Is(err, fault.Forbidden):
-		view.Problem = v.words.T("The invitation is for somebody else.")
+		view.Problem = v.words.T("This invitation is for someone else.")
 		return v.askToJoin(view, http.StatusForbidden)
 	case fault.Is(err, fault.Invalid):
 		view.Errors = v.problems(err)
@@ -143,18 +143,18 @@ func (v *visit) forgot() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	view := doorView{Name: v.r.PostFormValue("email")}
-	err := v.service().ForgotPassword(v.ctx(), view.Name)
+	err := v.service().SignIn().ForgotPassword(v.ctx(), view.Name)
 	switch {
 	case fault.Is(err, fault.Invalid):
 		view.Errors = v.problems(err)
 		return v.askWhoForgot(view, http.StatusUnprocessableEntity)
 	case fault.Is(err, fault.RateLimited):
-		view.Problem = v.words.T("You have asked too often. Wait an hour.")
+		view.Problem = v.words.T("Too many requests. Try again in an hour.")
 		return v.askWhoForgot(view, http.StatusTooManyRequests)
 	case err != nil:
 		return err
 	}
-	view.Over = v.words.T("If there is a member with this address, a mail is on its way. Its link is valid for an hour.")
+	view.Over = v.words.T("If a member uses this address, we have emailed them a link. It is valid for one hour.")
 	return v.askWhoForgot(view, 0)
 }
 
@@ -168,7 +168,7 @@ func (v *visit) resetPage() error {
 
 func (v *visit) askForPassword(token string, problems map[string]string, status int) error {
 	view := doorView{Token: token, Action: v.h.url("/reset"), Errors: problems}
-	user, err := v.h.cfg.Service.PasswordTokenUser(v.ctx(), token)
+	user, err := v.h.cfg.Service.SignIn().PasswordTokenUser(v.ctx(), token)
 	switch {
 	case fault.Is(err, fault.NotFound):
 		view.Over, status = v.words.T("This link has already been used or has expired. Request a new one."), http.StatusNotFound

@@ -19,19 +19,19 @@ func TestInvitationPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, token, err := b.desk.Invite(t.Context(), identity.InvitationInput{Email: "lise@example.org", Name: "Lise <b>", RoleIDs: roles.RoleIDs})
+	_, token, err := b.desk.Members().Invite(t.Context(), identity.InvitationInput{Email: "lise@example.org", Name: "Lise <b>", RoleIDs: roles.RoleIDs})
 	if err != nil {
 		t.Fatal(err)
 	}
 	at := "/desk/invitations/" + token
 	page := b.do(http.MethodGet, at, nil)
-	for _, text := range []string{"<h1>Join Halden</h1>", "With the address lise@example.org", `value="Lise &lt;b&gt;"`, `autocomplete="username"`} {
+	for _, text := range []string{"<h1>Join Halden</h1>", "You are joining as lise@example.org", `value="Lise &lt;b&gt;"`, `autocomplete="username"`} {
 		if !strings.Contains(page.body, text) {
 			t.Errorf("%s is not on the page:\n%s", text, page.body)
 		}
 	}
 	form := url.Values{"name": {"Lise"}, "password": {"short"}, "account": {"Halden"}, "username": {"lise@example.org"}}
-	if a := b.do(http.MethodPost, at, form); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Join Halden") || !strings.Contains(a.body, "With the address lise@example.org") {
+	if a := b.do(http.MethodPost, at, form); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "Join Halden") || !strings.Contains(a.body, "You are joining as lise@example.org") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	form.Set("password", "correct horse")

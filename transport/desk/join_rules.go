@@ -21,17 +21,17 @@ func (v *visit) fillRules(view *membersView, roles []identity.Role) error {
 		return nil
 	}
 	view.RuleAction, view.RuleDomain = v.at("/settings/join-rules"), v.r.PostFormValue("domain")
-	providers := v.service().IdentityProviders()
+	providers := v.service().SignIn().Providers()
 	for _, p := range providers {
 		if len(p.Domains) > 0 { // otherwise it does not verify addresses
 			view.Providers = append(view.Providers, tick{ID: p.Key, Text: p.Name, On: p.Key == v.r.PostFormValue("provider")})
 		}
 	}
-	page, err := v.JoinRules(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.JoinRules().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
 		return err
 	}
-	applies, err := v.JoinRulesApply(v.ctx(), page.Items)
+	applies, err := v.JoinRules().Apply(v.ctx(), page.Items)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (v *visit) addRule() error {
 	in := identity.JoinRuleInput{
 		Provider: v.r.PostFormValue("provider"), Domain: v.r.PostFormValue("domain"), RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox"),
 	}
-	rule, err := v.CreateJoinRule(v.ctx(), in)
+	rule, err := v.JoinRules().Create(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		return v.listMembers("", v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -85,24 +85,24 @@ func (v *visit) addRule() error {
 
 // ruleAgain reactivates a rule on the member's authority.
 func (v *visit) ruleAgain() error {
-	rule, err := v.JoinRule(v.ctx(), v.number("id"))
+	rule, err := v.JoinRules().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
 	in := identity.JoinRuleInput{Domain: rule.Domain, RoleIDs: rule.RoleIDs, MailboxIDs: rule.MailboxIDs}
-	for _, p := range v.service().IdentityProviders() {
+	for _, p := range v.service().SignIn().Providers() {
 		if p.Issuer == rule.Issuer {
 			in.Provider = p.Key
 		}
 	}
-	_, err = v.UpdateJoinRule(v.ctx(), rule.ID, in)
-	return v.unless(err, "members", v.words.T("It applies to everybody who signs in from now on"))
+	_, err = v.JoinRules().Update(v.ctx(), rule.ID, in)
+	return v.unless(err, "members", v.words.T("The rule now applies to everyone who signs in"))
 }
 
 func (v *visit) deleteRule() error {
-	return v.unless(v.DeleteJoinRule(v.ctx(), v.number("id")), "members", v.words.T("The rule is deleted"))
+	return v.unless(v.JoinRules().Delete(v.ctx(), v.number("id")), "members", v.words.T("Rule deleted"))
 }
 
 func (v *visit) disconnectMember() error {
-	return v.memberUser(func(id int64) error { return v.UnlinkMember(v.ctx(), id) }, v.words.T("Disconnected"))
+	return v.memberUser(func(id int64) error { return v.Members().Unlink(v.ctx(), id) }, v.words.T("Disconnected"))
 }

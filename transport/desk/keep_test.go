@@ -91,14 +91,14 @@ func TestButtonsKeepText(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, nil)
 			b.asks("ada@example.com", "The door", "It is stuck.")
-			if _, err := b.desk.CreateSavedReply(t.Context(), helpdesk.SavedReplyInput{Name: "Hi", Body: "Hi."}); err != nil {
+			if _, err := b.desk.SavedReplies().Create(t.Context(), helpdesk.SavedReplyInput{Name: "Hi", Body: "Hi."}); err != nil {
 				t.Fatal(err)
 			}
-			draft, err := b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Old text"})
+			draft, err := b.desk.Interactions().Create(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Old text"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			file, err := b.desk.CreateAttachment(t.Context(), 1, draft.ID, helpdesk.Upload{Filename: "old.txt", Content: strings.NewReader("old")})
+			file, err := b.desk.Attachments().Create(t.Context(), 1, draft.ID, helpdesk.Upload{Filename: "old.txt", Content: strings.NewReader("old")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestButtonsKeepText(t *testing.T) {
 			if !strings.Contains(page, "Unsaved text") || tt.kind != "note" && !strings.Contains(page, `value="cc@example.com"`) || !strings.Contains(page, fmt.Sprintf(`name="kind" value="%s" checked`, tt.kind)) {
 				t.Errorf("%d: the composer has lost something", got.status)
 			}
-			files, err := b.desk.Attachments(t.Context(), 1, b.last(1).ID)
+			files, err := b.desk.Attachments().List(t.Context(), 1, b.last(1).ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -192,11 +192,11 @@ func TestDraftWasSent(t *testing.T) {
 		if got.status != http.StatusUnprocessableEntity && got.status != http.StatusConflict {
 			t.Errorf("%s: %d", path, got.status)
 		}
-		if path == "/c/1/send" && (!strings.Contains(got.body, "Push it and pull") || !strings.Contains(got.body, "has been sent already")) {
+		if path == "/c/1/send" && (!strings.Contains(got.body, "Push it and pull") || !strings.Contains(got.body, "has already been sent")) {
 			t.Error("the page does not show again what was written, and why it was not sent")
 		}
 	}
-	files, err := b.desk.Attachments(t.Context(), id, draft.ID)
+	files, err := b.desk.Attachments().List(t.Context(), id, draft.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,11 +213,11 @@ func TestDeletedDraft(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, nil)
 			id := b.asks("ada@example.com", "The door", "It is stuck.").ID
-			draft, err := b.desk.CreateInteraction(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Old text"})
+			draft, err := b.desk.Interactions().Create(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: "Old text"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.desk.DeleteInteraction(t.Context(), id, draft.ID); err != nil {
+			if err := b.desk.Interactions().Delete(t.Context(), id, draft.ID); err != nil {
 				t.Fatal(err)
 			}
 			fields := url.Values{"kind": {kind}, "draft": {fmt.Sprint(draft.ID)}, "to": {"ada@example.com"}, "body": {"Unsaved text"}, "nonce": {"1"}, "seen": {fmt.Sprint(b.last(id).ID)}}
@@ -259,7 +259,7 @@ func TestNoteTakesFiles(t *testing.T) {
 	if note.Type != helpdesk.TypeNote || len(b.said(id)) != 2 {
 		t.Fatalf("%q was said, last a %s", b.said(id), note.Type)
 	}
-	files, err := b.desk.Attachments(t.Context(), id, note.ID)
+	files, err := b.desk.Attachments().List(t.Context(), id, note.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

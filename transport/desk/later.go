@@ -2,7 +2,6 @@ package desk
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -57,7 +56,7 @@ func (v *visit) showLater(e *entry, i helpdesk.Interaction) {
 // sendNow sends a reply that is scheduled for later.
 func (v *visit) sendNow() error {
 	id, i := v.number("id"), v.number("i")
-	if _, err := v.UpdateInteraction(v.ctx(), id, i, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}); err != nil {
+	if _, err := v.Interactions().Update(v.ctx(), id, i, helpdesk.InteractionUpdate{SendAt: storage.Null[time.Time]()}); err != nil {
 		return err
 	}
 	v.sent(written{conversation: id, kind: "reply", nonce: rand.Text()}, posted{Interaction: i})
@@ -65,19 +64,17 @@ func (v *visit) sendNow() error {
 }
 
 // returned explains why a scheduled reply is a draft again.
-func (v *visit) returned(data []byte, names map[int64]string) string {
-	var why helpdesk.Returned
-	_ = json.Unmarshal(data, &why) // the service has written it
+func (v *visit) returned(why helpdesk.HistoryReason, names map[int64]string) string {
 	switch why.Reason {
 	case helpdesk.ReturnedByCustomer, helpdesk.ReturnedByAnswer:
 		if name := names[why.InteractionID]; name != "" {
-			return v.words.T("A reply was not sent because %s wrote first: it is a draft again", name)
+			return v.words.T("A reply was not sent because %s wrote first. It is a draft again", name)
 		}
-		return v.words.T("A reply was not sent because somebody wrote first: it is a draft again")
+		return v.words.T("A reply was not sent because someone wrote first. It is a draft again")
 	case helpdesk.ReturnedByMerge:
-		return v.words.T("A reply was not sent because the conversation was merged: it is a draft again")
+		return v.words.T("A reply was not sent because the conversation was merged. It is a draft again")
 	case helpdesk.ReturnedBySpam:
-		return v.words.T("A reply was not sent because this was marked as spam: it is a draft again")
+		return v.words.T("A reply was not sent because this was marked as spam. It is a draft again")
 	}
-	return v.words.T("A reply was not sent because messages were moved: it is a draft again")
+	return v.words.T("A reply was not sent because messages were moved. It is a draft again")
 }

@@ -45,7 +45,7 @@ func TestSendLater(t *testing.T) {
 		if got := b.waiting(1); len(got) != 1 || got[0] != at.Format(time.RFC3339) {
 			t.Fatalf("%s: it leaves at %v", name, got)
 		}
-		if !strings.Contains(next, "Reply is sent ") || !strings.Contains(next, "Sends ") || !strings.Contains(next, "Back to draft") || !strings.Contains(next, "Send now") {
+		if !strings.Contains(next, "Reply will be sent ") || !strings.Contains(next, "Sends ") || !strings.Contains(next, "Back to draft") || !strings.Contains(next, "Send now") {
 			t.Errorf("%s: the page does not say when it leaves", name)
 		}
 		for _, list := range []string{"drafts", "all"} {
@@ -86,13 +86,13 @@ func TestSendLater(t *testing.T) {
 // clear removes the drafts of a conversation.
 func (b *bundle) clear(id int64) {
 	b.Helper()
-	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
+	page, err := b.desk.Interactions().List(b.Context(), id, storage.PageRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, i := range page.Items {
 		if i.Status == helpdesk.StatusDraft {
-			if err := b.desk.DeleteInteraction(b.Context(), id, i.ID); err != nil {
+			if err := b.desk.Interactions().Delete(b.Context(), id, i.ID); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -102,7 +102,7 @@ func (b *bundle) clear(id int64) {
 // last is the newest interaction of a conversation.
 func (b *bundle) last(id int64) helpdesk.Interaction {
 	b.Helper()
-	page, err := b.desk.Interactions(b.Context(), id, storage.PageRequest{})
+	page, err := b.desk.Interactions().List(b.Context(), id, storage.PageRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestOvertaken(t *testing.T) {
 	b := newBundle(t, nil)
 	b.asks("Ada Lovelace <ada@example.com>", "The door", "It is stuck.")
 	b.goOn(b.post("/c/1/send", url.Values{"kind": {"reply"}, "to": {"ada@example.com"}, "body": {"Pull."}, "nonce": {"1"}, "seen": {"1"}, "then": {fmt.Sprintf("later-%d", time.Now().Add(time.Hour).Unix())}}))
-	if _, err := b.desk.CreateInteraction(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Forget it."}); err != nil {
+	if _, err := b.desk.Interactions().Create(t.Context(), 1, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Forget it."}); err != nil {
 		t.Fatal(err)
 	}
 	got := b.get("/c/1").body
@@ -131,7 +131,7 @@ func TestOvertaken(t *testing.T) {
 func TestFormsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t, nil)
-	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(time.Minute)}); err != nil {
+	if _, err := b.desk.Account().Update(t.Context(), identity.AccountUpdate{Name: "Halden", SendHold: storage.Some(time.Minute)}); err != nil {
 		t.Fatal(err)
 	}
 	for n, then := range []string{"", "close", "pending", fmt.Sprintf("later-%d", time.Now().Add(time.Hour).Unix())} {
@@ -145,7 +145,7 @@ func TestFormsSentAgain(t *testing.T) {
 				t.Errorf("%q: the desk does not say that the reply is a draft again", then)
 			}
 		}
-		got, err := b.desk.Conversation(t.Context(), c.ID)
+		got, err := b.desk.Conversations().Get(t.Context(), c.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func (v *visit) signMailboxIn() error {
 	if v.r.Header.Get("Sec-Fetch-Site") == "cross-site" { // another site must not choose whose mail is fetched
 		return v.see(v.at("/settings/mailboxes"))
 	}
-	start, err := v.BeginMailSignIn(v.ctx(), helpdesk.MailSignIn{
+	start, err := v.Mailboxes().BeginSignIn(v.ctx(), helpdesk.MailSignIn{
 		Provider: v.r.PathValue("provider"), MailboxID: number(v.r.FormValue("mailbox")), Account: v.r.FormValue("account"), Next: v.r.FormValue("next"),
 	})
 	if err != nil {
@@ -179,33 +179,33 @@ func (v *visit) whyNotSignedIn(out helpdesk.MailSignedIn, provider string, err e
 	w := v.words
 	switch codeOf(err) {
 	case mailserver.SignInExpired:
-		return w.T("This took too long, or began in another browser. Sign in again."), http.StatusForbidden
+		return w.T("Sign-in took too long or was started in another browser. Sign in again."), http.StatusForbidden
 	case mailserver.SignInDenied:
-		return w.T("%s was not allowed to give access. Sign in again and agree, or ask the admin of your organization to.", provider), http.StatusForbidden
+		return w.T("%s was not given permission. Sign in again and accept, or ask an admin of your organisation to approve access.", provider), http.StatusForbidden
 	case mailserver.SignInRefused:
-		return w.T("The answer of %s could not be verified. Sign in again.", provider), http.StatusForbidden
+		return w.T("The response from %s could not be verified. Sign in again.", provider), http.StatusForbidden
 	case mailserver.SignInIncomplete:
-		return w.T("Access to the mail was not granted. Sign in again and leave every box ticked."), http.StatusForbidden
+		return w.T("Mail access was not granted. Sign in again and leave every box ticked."), http.StatusForbidden
 	case mailserver.SignInNoRefresh:
-		return w.T("%s grants no lasting access. Remove Helpwright from the connected apps of your account there, then sign in again.", provider), http.StatusForbidden
+		return w.T("%s did not grant offline access. Remove Helpwright from your connected apps there, then sign in again.", provider), http.StatusForbidden
 	case mailserver.SignInMisset:
-		return w.T("%s does not accept this server as an app. Its operator has to check the client id, the secret and the redirect address.", provider), http.StatusServiceUnavailable
+		return w.T("%s rejected this app. Ask whoever runs this server to check its client ID, client secret and redirect URI.", provider), http.StatusServiceUnavailable
 	case mailserver.SignInUnreachable:
-		return w.T("%s does not answer as it should. Try again later.", provider), http.StatusServiceUnavailable
+		return w.T("%s is not responding properly. Try again later.", provider), http.StatusServiceUnavailable
 	case mailserver.SignInOther:
 		return v.otherAccount(out), http.StatusConflict
 	}
 	if fault.Is(err, fault.Invalid) && out.MailboxID == 0 && wholeFields(err)["email"] != "" {
-		return w.T("There is a mailbox for %s already. Open it and sign in there.", out.Signed), http.StatusConflict
+		return w.T("There is already a mailbox for %s. Open it and sign in there.", out.Signed), http.StatusConflict
 	}
 	return "", 0
 }
 
 // otherAccount explains that another account than that of the mailbox signed in.
 func (v *visit) otherAccount(out helpdesk.MailSignedIn) string {
-	m, err := v.Mailbox(v.ctx(), out.MailboxID)
+	m, err := v.Mailboxes().Get(v.ctx(), out.MailboxID)
 	if err != nil {
-		return v.words.T("You signed in as %s, which is another address than that of the mailbox.", out.Signed)
+		return v.words.T("You signed in as %s, which is not the address of the mailbox.", out.Signed)
 	}
 	return v.words.T("You signed in as %s, but the address of the mailbox is %s.", out.Signed, m.Email)
 }
@@ -218,9 +218,9 @@ func (v *visit) whyNotFetched(m helpdesk.Mailbox, failure string) string {
 	if m.Inbound.Auth == ledger.AuthOAuth2 {
 		switch _, rest, _ := strings.Cut(failure, ": "); {
 		case strings.HasPrefix(rest, "login: "):
-			return v.words.T("The server refuses this user. Check that IMAP is allowed for the account. (%s)", strings.TrimPrefix(rest, "login: "))
+			return v.words.T("The server rejected this user. Check that IMAP is enabled for the account. (%s)", strings.TrimPrefix(rest, "login: "))
 		case failedStep(failure) == 1:
-			return v.words.T("The access has ended or was withdrawn. (%s)", strings.Trim(strings.TrimPrefix(strings.TrimPrefix(rest, "token: "), withdrawn), "()"))
+			return v.words.T("Access has expired or was revoked. (%s)", strings.Trim(strings.TrimPrefix(strings.TrimPrefix(rest, "token: "), withdrawn), "()"))
 		}
 	}
 	return v.whyFailed(failure)

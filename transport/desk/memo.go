@@ -32,9 +32,12 @@ type memo struct {
 	members kept[[]identity.Membership]
 	people  map[int64]person // members
 	tags    kept[[]tagView]
+	fields  kept[[]helpdesk.Field] // of conversations
+	traits  kept[[]helpdesk.Field] // fields of customers
 	teams   kept[[]helpdesk.Team]
 	views   kept[[]helpdesk.View]
 	boxes   kept[[]helpdesk.Mailbox]
+	slas    kept[[]helpdesk.SLA]
 	links   kept[[]Link] // of other accounts
 	names   map[int64]string
 	counts  kept[helpdesk.Counts] // valid until any event at all
@@ -52,8 +55,8 @@ type kept[T any] struct {
 	value T
 }
 
-// keep returns a cached value, or reads it.
-func keep[T any](m *memo, slot *kept[T], read func() (T, error)) (T, error) {
+// memoize returns a cached value, or reads it.
+func memoize[T any](m *memo, slot *kept[T], read func() (T, error)) (T, error) {
 	m.mu.Lock()
 	found := *slot
 	m.mu.Unlock()
@@ -124,12 +127,12 @@ func (v *visit) remember() error {
 	last := seq
 	if m != nil && !m.busy.Load() { // probably nothing has happened, and reading the last event's number is cheaper
 		var err error
-		if last, err = v.LastEvent(v.ctx()); err != nil {
+		if last, err = v.Events().Last(v.ctx()); err != nil {
 			return v.unlessForbidden(err)
 		}
 	}
 	if m != nil && (last > seq || m.busy.Load()) {
-		page, err := v.Events(v.ctx(), subscription.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
+		page, err := v.Events().List(v.ctx(), subscription.EventQuery{After: seq}, storage.PageRequest{Limit: storage.MaxLimit})
 		if err != nil {
 			return v.unlessForbidden(err)
 		}
@@ -145,7 +148,7 @@ func (v *visit) remember() error {
 		seq = max(seq, last) // beyond events that the member may not see
 	}
 	if m == nil {
-		last, err := v.LastEvent(v.ctx())
+		last, err := v.Events().Last(v.ctx())
 		if err != nil {
 			return v.unlessForbidden(err)
 		}
@@ -172,13 +175,17 @@ func (m *memo) after(events []storage.Event) *memo {
 		case "conversation", "interaction", "attachment", "notification", "mail":
 		case "customer":
 			renamed = renamed || what != "created"
+		case "sla":
+			if !helpdesk.SLAOutcomeEvent(e.Type) {
+				return nil
+			}
 		default:
 			return nil
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, teams: m.teams, views: m.views, boxes: m.boxes, links: m.links}
+	next := &memo{begun: m.begun, user: m.user, account: m.account, members: m.members, people: m.people, tags: m.tags, fields: m.fields, traits: m.traits, teams: m.teams, views: m.views, boxes: m.boxes, slas: m.slas, links: m.links}
 	if !renamed {
 		next.names = m.names
 	}
@@ -222,10 +229,10 @@ func (m *memo) keepNames(found map[int64]string) {
 
 // memberships returns the memberships of the account, at most maxTeam.
 func (v *visit) memberships() ([]identity.Membership, error) {
-	return keep(v.memo, &v.memo.members, func() ([]identity.Membership, error) {
+	return memoize(v.memo, &v.memo.members, func() ([]identity.Membership, error) {
 		var all []identity.Membership
 		for cursor := ""; ; {
-			page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+			page, err := v.Members().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 			if err != nil {
 				return nil, err
 			}
@@ -252,7 +259,7 @@ func (v *visit) people(ids []int64) (map[int64]person, error) {
 	if len(ids) == 0 {
 		return found, nil
 	}
-	users, err := v.UsersByID(v.ctx(), ids)
+	users, err := v.Members().Users(v.ctx(), ids)
 	v.memo.mu.Lock()
 	defer v.memo.mu.Unlock()
 	all := make(map[int64]person, len(v.memo.people)+len(users))
@@ -260,7 +267,7 @@ func (v *visit) people(ids []int64) (map[int64]person, error) {
 		all[id] = p
 	}
 	for _, u := range users {
-		found[u.ID] = member(u)
+		found[u.ID] = v.person(u)
 		all[u.ID] = found[u.ID]
 	}
 	v.memo.people = all

@@ -33,26 +33,26 @@ func TestMemo(t *testing.T) {
 	}
 	c := b.asks("Ada Lovelace <ada@example.com>", "The door", "It is stuck.")
 	shows("Ada Lovelace", true)
-	_, err := b.desk.UpdateCustomer(ctx, c.CustomerID, helpdesk.CustomerInput{FirstName: "Augusta", LastName: storage.Some("King")})
+	_, err := b.desk.Customers().Update(ctx, c.CustomerID, helpdesk.CustomerInput{FirstName: storage.Some("Augusta"), LastName: storage.Some("King")})
 	must(err)
 	shows("Augusta King", true)
 	b.asks("Grace Hopper <grace@example.com>", "The moth", "It is dead.")
 	shows("Grace Hopper", true)
-	tag, err := b.desk.CreateTag(ctx, helpdesk.TagInput{Name: "plumbing"})
+	tag, err := b.desk.Tags().Create(ctx, helpdesk.TagInput{Name: "plumbing"})
 	must(err)
 	shows("plumbing", true)
-	_, err = b.desk.UpdateTag(ctx, tag.ID, helpdesk.TagInput{Name: "heating"})
+	_, err = b.desk.Tags().Update(ctx, tag.ID, helpdesk.TagInput{Name: "heating"})
 	must(err)
 	shows("plumbing", false)
-	team, err := b.desk.CreateTeam(ctx, helpdesk.TeamInput{Name: "Night shift", MemberIDs: storage.Some([]int64{b.owner.ID})})
+	team, err := b.desk.Teams().Create(ctx, helpdesk.TeamInput{Name: "Night shift", MemberIDs: storage.Some([]int64{b.owner.ID})})
 	must(err)
 	shows("Night shift", true)
-	must(b.desk.DeleteTeam(ctx, team.ID))
+	must(b.desk.Teams().Delete(ctx, team.ID))
 	shows("Night shift", false)
-	_, err = b.desk.CreateView(ctx, helpdesk.ViewInput{Name: "Old ones"})
+	_, err = b.desk.Views().Create(ctx, helpdesk.ViewInput{Name: "Old ones"})
 	must(err)
 	shows("Old ones", true)
-	_, err = b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Returns"), Email: storage.Some("returns@example.org")})
+	_, err = b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some("Returns"), Email: storage.Some("returns@example.org")})
 	must(err)
 	shows("Returns", true)
 	other, err := b.service.Operator().CreateUser(ctx, identity.UserInput{Name: "Jonas Weber", Email: "jonas@example.org"})
@@ -73,7 +73,7 @@ func TestMemoScope(t *testing.T) {
 	b = newBundle(t, func(cfg *desk.Config) {
 		cfg.Authenticate = func(*http.Request) (helpdesk.Caller, error) { return b.service.As(agent.ID), nil }
 	})
-	_, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Returns"), Email: storage.Some("returns@example.org")})
+	_, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Returns"), Email: storage.Some("returns@example.org")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestMemoScope(t *testing.T) {
 	if got := b.get("/inbox/all").body; !strings.Contains(got, "Returns") {
 		t.Error("the mailbox is not shown")
 	}
-	if _, err := b.desk.UpdateMember(t.Context(), joined.ID, identity.MembershipUpdate{RoleIDs: joined.RoleIDs, MailboxIDs: storage.Some([]int64{b.box.ID})}); err != nil {
+	if _, err := b.desk.Members().Update(t.Context(), joined.ID, identity.MembershipUpdate{RoleIDs: joined.RoleIDs, MailboxIDs: storage.Some([]int64{b.box.ID})}); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get("/inbox/all").body; strings.Contains(got, "Returns") {

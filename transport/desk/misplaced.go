@@ -23,7 +23,7 @@ func (v *visit) misplaced(i helpdesk.Interaction) (*misplacedView, error) {
 	if !v.may(identity.ConversationsUpdate) {
 		return nil, nil //nolint:nilnil // it is not shown
 	}
-	first, err := v.Interactions(v.ctx(), i.ConversationID, storage.PageRequest{Limit: 2})
+	first, err := v.Interactions().List(v.ctx(), i.ConversationID, storage.PageRequest{Limit: 2})
 	if err != nil || len(first.Items) == 0 {
 		return nil, err
 	}
@@ -43,10 +43,10 @@ func (v *visit) place() error {
 		return v.instead(err, v.at(fmt.Sprintf("/c/%d/i/%d", id, i)))
 	}
 	if now == id {
-		v.say(toast{Text: v.words.T("Nothing changed: the rules put it here again")})
+		v.say(toast{Text: v.words.T("Nothing changed. It matched this conversation again")})
 		return v.see(v.at(fmt.Sprintf("/c/%d/i/%d", id, i)))
 	}
-	c, err := v.Conversation(v.ctx(), now)
+	c, err := v.Conversations().Get(v.ctx(), now)
 	if err != nil {
 		return err
 	}
@@ -61,17 +61,17 @@ func (v *visit) placed(id, i int64) (int64, error) {
 	var err error
 	switch v.r.PostFormValue("act") {
 	case "here":
-		c, err = v.SplitConversation(v.ctx(), id, helpdesk.SplitInput{InteractionID: i})
+		c, err = v.Conversations().Split(v.ctx(), id, helpdesk.SplitInput{InteractionID: i})
 		return c.ID, err
 	case "alone":
-		c, err = v.SplitConversation(v.ctx(), id, helpdesk.SplitInput{InteractionIDs: []int64{i}})
+		c, err = v.Conversations().Split(v.ctx(), id, helpdesk.SplitInput{InteractionIDs: []int64{i}})
 		return c.ID, err
 	case "again":
-		moved, err = v.Rethread(v.ctx(), id, i)
+		moved, err = v.Interactions().Rethread(v.ctx(), id, i)
 	case "move":
 		var into int64
 		if into, err = v.numbered(conversationNumber(v.r.PostFormValue("into"))); err == nil {
-			moved, err = v.MoveInteraction(v.ctx(), id, i, into)
+			moved, err = v.Interactions().Move(v.ctx(), id, i, into)
 		}
 	default:
 		err = fault.New(fault.Malformed, "The form could not be read.")

@@ -41,12 +41,12 @@ func TestMisplaced(t *testing.T) {
 			other := b.asks("bob@example.com", "Other", "other")
 			b.adds(helpdesk.Conversation{ID: id}, helpdesk.TypeNote, "two")
 			b.adds(helpdesk.Conversation{ID: id}, helpdesk.TypeNote, "three")
-			said, err := b.desk.Interactions(t.Context(), id, storage.PageRequest{})
+			said, err := b.desk.Interactions().List(t.Context(), id, storage.PageRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			at := fmt.Sprintf("/c/%d/i/%d", id, said.Items[tt.message].ID)
-			if page := b.get(at).body; !strings.Contains(page, "Does it belong elsewhere?") {
+			if page := b.get(at).body; !strings.Contains(page, "In the wrong conversation?") {
 				t.Errorf("the page offers nothing:\n%s", page)
 			}
 			a := b.post(at+"/place", tt.form)

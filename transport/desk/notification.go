@@ -79,7 +79,7 @@ func (v *visit) notifications() error {
 	if view.OnlyUnread {
 		view.First = view.Unread
 	}
-	page, err := v.Notifications(v.ctx(), view.OnlyUnread, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
+	page, err := v.Notifications().List(v.ctx(), view.OnlyUnread, storage.PageRequest{Limit: pageSize, Cursor: q.Get("after")})
 	if err != nil {
 		return err
 	}
@@ -168,18 +168,23 @@ func (v *visit) saysWhat(row *notice, kind helpdesk.NotificationKind, mailbox st
 	case helpdesk.NotifyUnassigned:
 		row.Icon, row.What = "inbox", w.T("New and unassigned")
 	case helpdesk.NotifyReplied:
-		row.Icon, row.What = "mail", w.T("A customer answered")
+		row.Icon, row.What = "mail", w.T("Customer replied")
 	case helpdesk.NotifyMentioned:
 		row.Icon, row.What = "at", w.T("You were mentioned in a note")
 		if who != "" {
 			row.What = w.T("%s mentioned you in a note", who)
 		}
+	case helpdesk.NotifyRule:
+		row.Icon, row.What = "bolt", w.T("A rule pointed this out to you")
+		if who != "" { // with a macro
+			row.What = w.T("%s pointed this out to you", who)
+		}
 	case helpdesk.NotifyFailed:
-		row.Icon, row.Bad, row.What = "alert", true, w.T("An answer was not delivered")
+		row.Icon, row.Bad, row.What = "alert", true, w.T("A reply was not delivered")
 	case helpdesk.NotifyMailbox:
-		row.Icon, row.Bad, row.What = "alert", true, w.T("Mail of a mailbox is not fetched any more")
+		row.Icon, row.Bad, row.What = "alert", true, w.T("Mail for a mailbox is no longer being fetched")
 		if mailbox != "" {
-			row.What = w.T("Mail of %s is not fetched any more", mailbox)
+			row.What = w.T("Mail for %s is no longer being fetched", mailbox)
 		}
 	default:
 		row.Icon, row.What = "bell", w.T("Something happened")
@@ -191,7 +196,7 @@ func (v *visit) conversationsOf(ids []int64) (map[int64]helpdesk.Conversation, e
 	if ids = without(ids, 0); len(ids) == 0 {
 		return all, nil
 	}
-	found, err := v.ConversationsByID(v.ctx(), ids)
+	found, err := v.Conversations().ByID(v.ctx(), ids)
 	for _, c := range found {
 		all[c.ID] = c
 	}
@@ -204,7 +209,7 @@ func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
 	if ids = without(ids, 0); len(ids) == 0 || !v.may(identity.MailboxesView) {
 		return names, nil
 	}
-	found, err := v.MailboxesByID(v.ctx(), ids)
+	found, err := v.Mailboxes().ByID(v.ctx(), ids)
 	for _, m := range found {
 		names[m.ID] = m.Name
 	}
@@ -213,7 +218,7 @@ func (v *visit) boxNames(ids []int64) (map[int64]string, error) {
 
 // openNotification marks a notification as read and redirects to its subject.
 func (v *visit) openNotification() error {
-	n, err := v.ReadNotification(v.ctx(), v.number("id"))
+	n, err := v.Notifications().MarkRead(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -233,7 +238,7 @@ func (v *visit) openNotification() error {
 func (v *visit) readNotifications() error {
 	upTo := v.field("up_to")
 	if upTo != 0 {
-		if err := v.ReadNotifications(v.ctx(), 0, upTo); err != nil {
+		if err := v.Notifications().MarkAllRead(v.ctx(), 0, upTo); err != nil {
 			return err
 		}
 	}
@@ -251,7 +256,7 @@ type browserNotice struct {
 
 // browserNotifications sends the script the browser notifications to show.
 func (v *visit) browserNotifications() error {
-	found, err := v.BrowserNotifications(v.ctx(), number(v.r.URL.Query().Get("after")))
+	found, err := v.Notifications().ForBrowser(v.ctx(), number(v.r.URL.Query().Get("after")))
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (b *bundle) tell() {
 		b.Fatal(err)
 	}
 	for _, job := range jobs {
-		if err := b.service.Notify(b.Context(), job); err != nil {
+		if err := b.service.Jobs().Notify(b.Context(), job); err != nil {
 			b.Fatal(err)
 		}
 		if err := b.store.Finish(b.Context(), job); err != nil {
@@ -49,7 +49,7 @@ func (b *bundle) deskOf(user int64) *helpdesk.Desk {
 func staffed(t *testing.T) *bundle {
 	t.Helper()
 	b := office(t)
-	roles, err := b.desk.Roles(t.Context())
+	roles, err := b.desk.Roles().All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func staffed(t *testing.T) *bundle {
 // limit gives the second member a role, in some mailboxes; none means all.
 func (b *bundle) limit(role int64, boxes ...int64) {
 	b.Helper()
-	page, err := b.desk.Members(b.Context(), storage.PageRequest{})
+	page, err := b.desk.Members().List(b.Context(), storage.PageRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (b *bundle) limit(role int64, boxes ...int64) {
 		if role == 0 {
 			role = m.RoleIDs[0]
 		}
-		if _, err := b.desk.UpdateMember(b.Context(), m.ID, identity.MembershipUpdate{RoleIDs: []int64{role}, MailboxIDs: storage.Some(boxes)}); err != nil {
+		if _, err := b.desk.Members().Update(b.Context(), m.ID, identity.MembershipUpdate{RoleIDs: []int64{role}, MailboxIDs: storage.Some(boxes)}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -88,14 +88,14 @@ const tomas = 2 // the second member's user
 // give assigns a conversation to the second member.
 func (b *bundle) give(c helpdesk.Conversation) {
 	b.Helper()
-	if _, err := b.desk.UpdateConversation(b.Context(), c.ID, helpdesk.ConversationUpdate{Subject: c.Subject, UserID: storage.Some[int64](tomas)}); err != nil {
+	if _, err := b.desk.Conversations().Update(b.Context(), c.ID, helpdesk.ConversationUpdate{UserID: storage.Some[int64](tomas)}); err != nil {
 		b.Fatal(err)
 	}
 }
 
 func (b *bundle) adds(c helpdesk.Conversation, kind helpdesk.InteractionType, body string) helpdesk.Interaction {
 	b.Helper()
-	i, err := b.desk.CreateInteraction(b.Context(), c.ID, helpdesk.InteractionInput{Type: kind, Body: body})
+	i, err := b.desk.Interactions().Create(b.Context(), c.ID, helpdesk.InteractionInput{Type: kind, Body: body})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestNotificationPages(t *testing.T) {
 		t.Error("the bell does not say how many are unread")
 	}
 	own := b.get("/notifications")
-	if strings.Contains(own.body, "The door") || !strings.Contains(own.body, `aria-label="Notifications"`) || !strings.Contains(own.body, "Nothing yet") {
+	if strings.Contains(own.body, "The door") || !strings.Contains(own.body, `aria-label="Notifications"`) || !strings.Contains(own.body, "No notifications yet") {
 		t.Error("the owner is told of what they did themselves")
 	}
 	if got := b.post("/notifications/3/open", nil); got.status != http.StatusNotFound {
@@ -165,15 +165,15 @@ func TestNotificationPages(t *testing.T) {
 	if got := b.post("/notifications/read", url.Values{"up_to": {"1"}, "back": {"/desk/a/1/c/1"}}, "As", "other"); got.location != "/desk/a/1/c/1" {
 		t.Errorf("read up to one: %d %s", got.status, got.location)
 	}
-	if n, err := b.deskOf(tomas).UnreadNotifications(t.Context()); err != nil || n != 1 {
+	if n, err := b.deskOf(tomas).Notifications().Unread(t.Context()); err != nil || n != 1 {
 		t.Errorf("up to the first, %d are unread, %v", n, err)
 	}
 	b.post("/notifications/read", nil, "As", "other")
-	if n, _ := b.deskOf(tomas).UnreadNotifications(t.Context()); n != 1 {
+	if n, _ := b.deskOf(tomas).Notifications().Unread(t.Context()); n != 1 {
 		t.Error("a form without a number reads what was not shown")
 	}
 	b.post("/notifications/read", url.Values{"up_to": {"3"}}, "As", "other")
-	if got := b.get("/notifications?unread=1", "As", "other"); !strings.Contains(got.body, "All is read") || strings.Contains(got.body, "Mark all as read") {
+	if got := b.get("/notifications?unread=1", "As", "other"); !strings.Contains(got.body, "All caught up") || strings.Contains(got.body, "Mark all as read") {
 		t.Error("all is read, and the page does not say so")
 	}
 }
@@ -182,7 +182,7 @@ func TestNotificationPages(t *testing.T) {
 func TestNotificationsOfMailboxes(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
-	second, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Orders"), Email: storage.Some("orders@example.org")})
+	second, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Name: storage.Some("Orders"), Email: storage.Some("orders@example.org")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,13 +274,13 @@ func TestHostileNotifications(t *testing.T) {
 			t.Logf("%d as a name: %v", i, err)
 		}
 		c := b.asks("ada@example.com", "x", "It is stuck.")
-		if changed, err := b.desk.UpdateConversation(t.Context(), c.ID, helpdesk.ConversationUpdate{Subject: string(name[:min(900, len(name))])}); err != nil {
+		if changed, err := b.desk.Conversations().Update(t.Context(), c.ID, helpdesk.ConversationUpdate{Subject: storage.Some(string(name[:min(900, len(name))]))}); err != nil {
 			t.Logf("%d as a subject: %v", i, err)
 		} else {
 			c = changed
 		}
 		b.give(c)
-		if _, err := b.desk.CreateInteraction(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: `<a href="mailto:member-2@mention.invalid">@` + body + "</a>"}); err != nil {
+		if _, err := b.desk.Interactions().Create(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: `<a href="mailto:member-2@mention.invalid">@` + body + "</a>"}); err != nil {
 			t.Logf("%d as a note: %v", i, err)
 		}
 		b.tell()
@@ -299,7 +299,7 @@ func TestHostileNotifications(t *testing.T) {
 func TestNotificationSettings(t *testing.T) {
 	t.Parallel()
 	b := staffed(t)
-	if got := b.get("/settings/notifications"); strings.Count(got.body, `<input type="checkbox" name="`) != 18 || strings.Count(got.body, " checked>") != 17 {
+	if got := b.get("/settings/notifications"); strings.Count(got.body, `<input type="checkbox" name="`) != 21 || strings.Count(got.body, " checked>") != 20 {
 		t.Errorf("the owner's table: %d boxes, %d ticked", strings.Count(got.body, `<input type="checkbox" name="`), strings.Count(got.body, " checked>"))
 	}
 	if got := b.get("/settings/notifications", "As", "other"); strings.Contains(got.body, "Mailbox needs attention") {
@@ -311,13 +311,13 @@ func TestNotificationSettings(t *testing.T) {
 			t.Errorf("saved: %d %s", got.status, got.location)
 		}
 	}
-	chosen, err := b.deskOf(tomas).NotifyChoices(t.Context())
+	chosen, err := b.deskOf(tomas).Notifications().Choices(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []helpdesk.NotifyChoice{
 		{Kind: "assigned", Channels: []helpdesk.NotificationChannel{"desk", "mail"}}, {Kind: "unassigned"}, {Kind: "replied", Channels: []helpdesk.NotificationChannel{"browser"}},
-		{Kind: "mentioned"}, {Kind: "failed"}, {Kind: "mailbox", Channels: []helpdesk.NotificationChannel{"desk", "browser", "mail"}},
+		{Kind: "mentioned"}, {Kind: "failed"}, {Kind: "mailbox", Channels: []helpdesk.NotificationChannel{"desk", "browser", "mail"}}, {Kind: "rule"},
 	}
 	if diff := cmp.Diff(want, chosen.Choices); diff != "" {
 		t.Error(diff)
@@ -325,7 +325,7 @@ func TestNotificationSettings(t *testing.T) {
 	if got := b.post("/settings/notifications", url.Values{"assigned": {"pigeon"}}, "As", "other"); got.status != http.StatusSeeOther {
 		t.Errorf("an unknown channel: %d", got.status)
 	}
-	if again, _ := b.deskOf(tomas).NotifyChoices(t.Context()); cmp.Diff(chosen, again) != "" {
+	if again, _ := b.deskOf(tomas).Notifications().Choices(t.Context()); cmp.Diff(chosen, again) != "" {
 		t.Error("an unknown channel changes something")
 	}
 }
@@ -401,7 +401,7 @@ func TestCrossSiteNotifications(t *testing.T) {
 			t.Errorf("%s: status %d", path, got.status)
 		}
 	}
-	if n, err := b.deskOf(tomas).UnreadNotifications(t.Context()); err != nil || n != 1 {
+	if n, err := b.deskOf(tomas).Notifications().Unread(t.Context()); err != nil || n != 1 {
 		t.Errorf("%d are unread, %v", n, err)
 	}
 }

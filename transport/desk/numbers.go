@@ -50,16 +50,16 @@ func (n *numbers) read(v *visit) {
 		return
 	}
 	fresh := false
-	n.counts, n.err = keep(v.memo, &v.memo.counts, func() (helpdesk.Counts, error) {
+	n.counts, n.err = memoize(v.memo, &v.memo.counts, func() (helpdesk.Counts, error) {
 		fresh = true
 		views, err := v.views()
 		if err != nil {
 			return helpdesk.Counts{}, err
 		}
-		return v.CountsOf(v.ctx(), views)
+		return v.Conversations().CountsOf(v.ctx(), views)
 	})
 	if n.unread = int(n.counts.Notifications); n.err == nil && !fresh { // reading notifications is not an event
-		n.unread, n.err = v.UnreadNotifications(v.ctx())
+		n.unread, n.err = v.Notifications().Unread(v.ctx())
 	}
 }
 

@@ -74,7 +74,7 @@ func submission(imap string) (host, port, encryption string) {
 
 // saveOutgoing saves how a mailbox's mail leaves, and tests it.
 func (v *visit) saveOutgoing() error {
-	old, err := v.Mailbox(v.ctx(), v.number("id"))
+	old, err := v.Mailboxes().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (v *visit) saveOutgoing() error {
 			in.Password = storage.Some(password)
 		}
 	}
-	m, err := v.UpdateMailbox(v.ctx(), old.ID, helpdesk.MailboxInput{Outbound: storage.Some(in)})
+	m, err := v.Mailboxes().Update(v.ctx(), old.ID, helpdesk.MailboxInput{Outbound: storage.Some(in)})
 	if fault.Is(err, fault.Invalid) {
 		return v.outgoingNotSaved(old, form, err)
 	}
@@ -130,7 +130,7 @@ func (v *visit) outgoingNotSaved(old helpdesk.Mailbox, form connectionForm, err 
 // tryOutgoing tests a mailbox's own relay, and keeps the result for the next page.
 func (v *visit) tryOutgoing(id int64) (failure string, err error) {
 	began := time.Now()
-	got, err := v.TestOutbound(v.ctx(), id)
+	got, err := v.Mailboxes().TestOutbound(v.ctx(), id)
 	if fault.Is(err, fault.Disabled) { // this program has no access to mail servers
 		return "", nil
 	}
@@ -146,11 +146,11 @@ func (v *visit) tryOutgoing(id int64) (failure string, err error) {
 // sendingSteps reports the test of a mailbox's own relay step by step.
 func (v *visit) sendingSteps(m helpdesk.Mailbox, t tested) []check {
 	w, out := v.words, m.Outbound
-	all := []check{good(w.T("Reached"), out.Host, "")}
+	all := []check{good(w.T("Server reached"), out.Host, "")}
 	if out.Auth != sending.OutboundNone {
 		all = append(all, good(w.T("Signed in"), w.T("as %s", out.Username), ""))
 	}
-	all = append(all, good(w.T("Takes mail"), w.T("from %s", m.Email), ""))
+	all = append(all, good(w.T("Accepts mail"), w.T("from %s", m.Email), ""))
 	took := w.T("%s s", w.seconds(t.Millis))
 	if t.Failure == "" {
 		all[len(all)-1].When = took
@@ -161,21 +161,21 @@ func (v *visit) sendingSteps(m helpdesk.Mailbox, t tested) []check {
 	if !found {
 		step, reason = "", t.Failure
 	}
-	at, name, text := 0, w.T("Not reached"), reason
+	at, name, text := 0, w.T("Could not connect"), reason
 	switch step {
 	case "connect", "greeting", "hello":
-		text = w.T("Nothing answers there. Check server and port. (%s)", reason)
+		text = w.T("No response from there. Check the server and port. (%s)", reason)
 	case "TLS handshake", "STARTTLS":
 		text = w.T("The connection could not be encrypted. Try the other encryption, or check the certificate. (%s)", reason)
 	case "authenticate":
-		at, name = 1, w.T("Not signed in")
-		text = w.T("The password was refused. Some providers want an app password. (%s)", reason)
+		at, name = 1, w.T("Sign-in failed")
+		text = w.T("The password was rejected. Some providers require an app password. (%s)", reason)
 		if out.Auth == sending.OutboundOAuth2 {
-			text = w.T("The server refuses this user. Check that sending by SMTP is allowed for the account. (%s)", reason)
+			text = w.T("The server rejected this user. Check that sending by SMTP is enabled for the account. (%s)", reason)
 		}
 	case "sender":
-		at, name = len(all)-1, w.T("Address refused")
-		text = w.T("The server does not take mail from this address. (%s)", reason)
+		at, name = len(all)-1, w.T("Sender address rejected")
+		text = w.T("The server does not accept mail from this address. (%s)", reason)
 	}
 	all = all[:min(at, len(all)-1)+1]
 	all[len(all)-1] = wrong(name, text, took)
@@ -188,7 +188,7 @@ func (v *visit) needsSending(m helpdesk.Mailbox) []need {
 		return nil
 	}
 	return []need{{
-		Icon: "mail", Title: v.words.T("%s sends no mail", m.Name), Text: v.words.T("No outgoing mail is set up. Replies stay on this server."),
+		Icon: "mail", Title: v.words.T("%s cannot send mail", m.Name), Text: v.words.T("No outgoing mail is set up. Replies stay on this server."),
 		URL: v.at("/settings/mailboxes/"+itoa(m.ID)) + "#sending",
 	}}
 }

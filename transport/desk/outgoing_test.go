@@ -30,12 +30,12 @@ func TestOutgoingSteps(t *testing.T) {
 		shows   []string
 		hides   []string
 	}{
-		"works":        {"", []string{"Reached", "Signed in", "Takes mail"}, []string{"Not reached"}},
-		"no server":    {"outbound: relay: connect: connection refused", []string{"Not reached", "Check server and port. (connection refused)"}, []string{"Signed in"}},
-		"encryption":   {"outbound: relay: TLS handshake: bad certificate", []string{"Not reached", "Try the other encryption"}, []string{"Signed in"}},
-		"password":     {"outbound: relay: authenticate: 535 no", []string{"Reached", "Not signed in", "app password. (535 no)"}, []string{"Takes mail"}},
-		"sender":       {"outbound: relay: sender: 550 not yours", []string{"Reached", "Signed in", "Address refused", "(550 not yours)"}, []string{"Takes mail"}},
-		"another text": {"The stored password cannot be read.", []string{"Not reached", "The stored password cannot be read."}, []string{"Signed in"}},
+		"works":        {"", []string{"Server reached", "Signed in", "Accepts mail"}, []string{"Could not connect"}},
+		"no server":    {"outbound: relay: connect: connection refused", []string{"Could not connect", "Check the server and port. (connection refused)"}, []string{"Signed in"}},
+		"encryption":   {"outbound: relay: TLS handshake: bad certificate", []string{"Could not connect", "Try the other encryption"}, []string{"Signed in"}},
+		"password":     {"outbound: relay: authenticate: 535 no", []string{"Server reached", "Sign-in failed", "app password. (535 no)"}, []string{"Accepts mail"}},
+		"sender":       {"outbound: relay: sender: 550 not yours", []string{"Server reached", "Signed in", "Sender address rejected", "(550 not yours)"}, []string{"Accepts mail"}},
+		"another text": {"The stored password cannot be read.", []string{"Could not connect", "The stored password cannot be read."}, []string{"Signed in"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,7 @@ func TestNoOutgoingMail(t *testing.T) {
 	b := newBundle(t, func(cfg *desk.Config) { cfg.NoRelay = true })
 	pages := map[string]string{
 		"/settings/mailboxes/1": "No outgoing mail is set up on this server.",
-		"/health":               "Support sends no mail",
+		"/health":               "Support cannot send mail",
 		"/setup/colleagues":     "Set up outgoing mail",
 	}
 	for path, text := range pages {

@@ -26,7 +26,7 @@ type passkeyForm struct {
 
 // passkeySignIn returns the form to sign in with a passkey; nil if passkeys do not work.
 func (v *visit) passkeySignIn() *passkeyForm {
-	origin := v.service().PasskeyOrigin()
+	origin := v.service().SignIn().PasskeyOrigin()
 	if origin == "" {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (v *visit) beginPasskeySignIn() error {
 	if v.h.cfg.Authenticate != nil {
 		return v.missing()
 	}
-	start, err := v.service().BeginPasskeySignIn(v.ctx())
+	start, err := v.service().SignIn().BeginPasskey(v.ctx())
 	if err != nil {
 		return v.noChallenge(err)
 	}
@@ -76,7 +76,7 @@ func (v *visit) signInWithPasskey() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxPasskeyForm)
 	kept, answer := v.passkeyAnswer()
 	next := v.r.PostFormValue("next")
-	caller, err := v.service().FinishPasskeySignIn(v.ctx(), kept, answer)
+	caller, err := v.service().SignIn().FinishPasskey(v.ctx(), kept, answer)
 	if err != nil {
 		text, status := v.passkeyProblem(err)
 		if text == "" {
@@ -94,19 +94,19 @@ func (v *visit) signInWithPasskey() error {
 func (v *visit) passkeyProblem(err error) (text string, status int) {
 	switch code := codeOf(err); {
 	case code == identity.PasskeysOff:
-		return v.words.T("Passkeys need a server whose address begins with https://. Ask whoever runs this server."), http.StatusConflict
+		return v.words.T("Passkeys only work over https://. Ask whoever runs this server."), http.StatusConflict
 	case code == identity.UserDisabled:
-		return v.words.T("An admin has disabled your sign-in. Please contact them."), http.StatusUnauthorized
+		return v.words.T("An admin has suspended your access. Ask them to restore it."), http.StatusUnauthorized
 	case code == identity.PasskeyExpired:
-		return v.words.T("This took too long, or began in another browser. Try again."), http.StatusUnauthorized
+		return v.words.T("This took too long or was started in another browser. Try again."), http.StatusUnauthorized
 	case code == identity.PasskeyUnknown:
-		return v.words.T("Nobody here has this passkey. Sign in another way, then add it in your profile."), http.StatusUnauthorized
+		return v.words.T("This passkey is not registered here. Sign in another way, then add it in your profile."), http.StatusUnauthorized
 	case code == identity.PasskeyCloned:
-		return v.words.T("A copy of this passkey seems to exist. Sign in another way, and remove it in your profile."), http.StatusUnauthorized
+		return v.words.T("This passkey may have been copied. Sign in another way, then remove it in your profile."), http.StatusUnauthorized
 	case code == identity.UniquePasskey:
-		return v.words.T("This passkey is registered already."), http.StatusConflict
+		return v.words.T("This passkey is already registered."), http.StatusConflict
 	case code == identity.LastSignIn:
-		return v.words.T("You could not sign in any more. Choose a password first."), http.StatusConflict
+		return v.words.T("You would not be able to sign in. Set a password first."), http.StatusConflict
 	case fault.Is(err, fault.Unauthenticated):
 		v.h.cfg.Logger.InfoContext(v.ctx(), "a passkey was refused", "code", code, "error", errors.Unwrap(err))
 		return v.words.T("The passkey was not accepted. Try again."), http.StatusUnauthorized
@@ -114,9 +114,9 @@ func (v *visit) passkeyProblem(err error) (text string, status int) {
 		problems := v.problems(err)
 		switch {
 		case problems["name"] != "":
-			return v.words.T("Give the passkey a name of at most 100 characters."), http.StatusUnprocessableEntity
+			return v.words.T("Give the passkey a name of up to 100 characters."), http.StatusUnprocessableEntity
 		case problems["current_password"] != "":
-			return v.words.T("The password is not right."), http.StatusUnprocessableEntity
+			return v.words.T("The password is incorrect."), http.StatusUnprocessableEntity
 		}
 		return v.words.T("The passkey was not accepted. Try again."), http.StatusUnprocessableEntity
 	case fault.Is(err, fault.RateLimited):
@@ -152,15 +152,15 @@ func (v *visit) showPasskeys(admin *helpdesk.Admin, view passkeysView, status in
 	if err != nil {
 		return err
 	}
-	if origin := v.service().PasskeyOrigin(); origin != "" {
+	if origin := v.service().SignIn().PasskeyOrigin(); origin != "" {
 		view.Add = &passkeyForm{Action: v.h.url("/passkeys"), Begin: v.h.url("/passkeys/begin"), Origin: origin}
 	}
 	view.HasPassword, view.Email, view.Home, view.Name = v.user.PasswordHash != "", v.user.Email, v.h.url("/"), device(v.r.UserAgent())
 	for _, p := range all {
-		row := passkeyRow{Name: p.Name, Made: v.words.T("made %s", v.when(p.CreatedAt)), Used: v.words.T("never used"), Action: v.h.url("/passkeys/" + itoa(p.ID))}
+		row := passkeyRow{Name: p.Name, Made: v.words.T("created %s", v.when(p.CreatedAt)), Used: v.words.T("never used"), Action: v.h.url("/passkeys/" + itoa(p.ID))}
 		row.Remove = row.Action + "/remove"
 		if !p.UsedAt.IsZero() {
-			row.Used = v.words.T("used %s", v.when(p.UsedAt))
+			row.Used = v.words.T("last used %s", v.when(p.UsedAt))
 		}
 		view.Rows = append(view.Rows, row)
 	}
@@ -224,7 +224,7 @@ func (v *visit) passkeyRefused(admin *helpdesk.Admin, err error) error {
 }
 
 func (v *visit) removeMemberPasskeys() error {
-	return v.memberUser(func(id int64) error { return v.RemoveMemberPasskeys(v.ctx(), id) }, v.words.T("Passkeys removed"))
+	return v.memberUser(func(id int64) error { return v.Members().RemovePasskeys(v.ctx(), id) }, v.words.T("Passkeys removed"))
 }
 
 // countPasskeys fills in the number of passkeys in a profile, if passkeys work.

@@ -117,7 +117,7 @@ func TestPasskeys(t *testing.T) {
 		t.Errorf("it leads to %s", a.header.Get("Location"))
 	}
 	for _, to := range []string{remove[1], "/desk/passkeys/begin"} {
-		if a := b.do(http.MethodPost, to, url.Values{"current_password": {"wrong"}}, "Cookie", own); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "The password is not right") {
+		if a := b.do(http.MethodPost, to, url.Values{"current_password": {"wrong"}}, "Cookie", own); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.body, "The password is incorrect") {
 			t.Errorf("%s with a wrong password: %d %s", to, a.status, a.body)
 		}
 	}
@@ -134,7 +134,7 @@ func TestPasskeys(t *testing.T) {
 	if a := b.do(http.MethodPost, remove[1], url.Values{"current_password": {"correct horse"}}, "Cookie", own); a.status != http.StatusSeeOther {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if a := signIn(func(url.Values, *string) {}); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "Nobody here has this passkey") {
+	if a := signIn(func(url.Values, *string) {}); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "This passkey is not registered here") {
 		t.Errorf("a removed passkey: %d", a.status)
 	}
 }
@@ -151,9 +151,9 @@ func TestPasskeyInsteadOfCode(t *testing.T) {
 		want, not         string
 	}{
 		"off":                   {false, false, true, "Set up", "passkey"},
-		"none yet":              {true, false, true, "needs no code either", "data-passkey="},
-		"one":                   {true, true, false, "a passkey of yours needs no code", "data-passkey="},
-		"one, factors required": {true, true, true, `data-passkey="/desk/sign-in/passkey/begin"`, "needs no code"},
+		"none yet":              {true, false, true, "sign in with a passkey, without a code", "data-passkey="},
+		"one":                   {true, true, false, "need no code when you sign in with a passkey", "data-passkey="},
+		"one, factors required": {true, true, true, `data-passkey="/desk/sign-in/passkey/begin"`, "need no code"},
 	} {
 		b := newBundleWith(t, nil, func(cfg *desk.Config) { cfg.Authenticate = nil }, func(cfg *helpdesk.Config) {
 			if test.on {
@@ -171,7 +171,7 @@ func TestPasskeyInsteadOfCode(t *testing.T) {
 				t.Fatal(a.body)
 			}
 		}
-		if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(test.required)}); err != nil {
+		if _, err := b.desk.Account().Update(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(test.required)}); err != nil {
 			t.Fatal(err)
 		}
 		page := b.do(http.MethodGet, "/desk/second-factor", nil, "Cookie", own)
@@ -207,7 +207,7 @@ func TestPasskeysOff(t *testing.T) {
 	if a := b.do(http.MethodGet, "/desk/sign-in", nil); strings.Contains(a.body, "passkey") {
 		t.Error("the page to sign in offers passkeys")
 	}
-	if a := b.do(http.MethodGet, "/desk/passkeys", nil, "Cookie", own); a.status != http.StatusOK || !strings.Contains(a.body, "begins with https://") || strings.Contains(a.body, "data-passkey=") {
+	if a := b.do(http.MethodGet, "/desk/passkeys", nil, "Cookie", own); a.status != http.StatusOK || !strings.Contains(a.body, "Passkeys only work over https://") || strings.Contains(a.body, "data-passkey=") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	for _, to := range []string{"/desk/sign-in/passkey/begin", "/desk/passkeys/begin"} {

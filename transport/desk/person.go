@@ -15,6 +15,7 @@ type person struct {
 	Name     string
 	Initials string
 	Hue      int
+	Picture  string // address; "" for none
 	Online   bool
 }
 
@@ -40,6 +41,15 @@ func initials(name string) string {
 		return strings.ToUpper(string([]rune(words[0])[:1]))
 	}
 	return strings.ToUpper(string([]rune(words[0])[:1]) + string([]rune(words[len(words)-1])[:1]))
+}
+
+// person shows a member.
+func (v *visit) person(u identity.User) person {
+	p := member(u)
+	if u.Picture != "" {
+		p.Picture = v.at("/people/" + itoa(u.ID) + "/" + u.Picture + ".jpg")
+	}
+	return p
 }
 
 func member(u identity.User) person {
@@ -88,7 +98,7 @@ func without(ids []int64, id int64) []int64 {
 // themselves.
 func (v *visit) team() ([]person, error) {
 	if !v.may(identity.MembershipsView) {
-		return []person{member(v.user)}, nil
+		return []person{v.person(v.user)}, nil
 	}
 	members, err := v.memberships()
 	if err != nil {
@@ -105,7 +115,7 @@ func (v *visit) team() ([]person, error) {
 	var team []person
 	for _, m := range members {
 		if p, ok := found[m.UserID]; ok {
-			p.Online = v.Online(m)
+			p.Online = v.Members().Online(m)
 			team = append(team, p)
 		}
 	}

@@ -4,11 +4,14 @@ import (
 	"net/http"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/storage/fault"
 )
 
-// present records the member's activity at a conversation. The script reports it while the page is open.
+// present records the member's activity at a conversation. The script reports it while the page is open, even when the
+// conversation has been merged or deleted since.
 func (v *visit) present() error {
-	if _, err := v.Present(v.ctx(), v.number("id"), helpdesk.Doing(v.r.PostFormValue("doing"))); err != nil {
+	_, err := v.Conversations().Present(v.ctx(), v.number("id"), helpdesk.Doing(v.r.PostFormValue("doing")))
+	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
 	v.w.WriteHeader(http.StatusNoContent)

@@ -16,7 +16,7 @@ func TestPriority(t *testing.T) {
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	b.asks("bob@example.com", "The gate", "It is open.")
 	now := func() helpdesk.Priority {
-		c, err := b.desk.Conversation(t.Context(), 1)
+		c, err := b.desk.Conversations().Get(t.Context(), 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestPriority(t *testing.T) {
 		"from the list":       {"/bulk", url.Values{"id": {"1"}, "act": {"priority-urgent"}}},
 	} {
 		next := b.goOn(b.post(c.path, c.form))
-		if !strings.Contains(next, "Changed the priority of 1 conversation") || now() != helpdesk.PriorityUrgent {
+		if !strings.Contains(next, "Changed priority of 1 conversation") || now() != helpdesk.PriorityUrgent {
 			t.Errorf("%s: %s", name, now())
 		}
 		for path, want := range map[string][2]bool{ // whether the door and the gate are there

@@ -33,7 +33,7 @@ func (v *visit) pushURL() string {
 }
 
 func (v *visit) pushKey() error {
-	key, err := v.PushKey(v.ctx())
+	key, err := v.Notifications().PushKey(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (v *visit) addPushDevice() error {
 	if wrong[0] != nil || wrong[1] != nil {
 		return fault.Field("public_key", "is not base64")
 	}
-	if _, err := v.AddPushDevice(v.ctx(), in); err != nil {
+	if _, err := v.Notifications().AddDevice(v.ctx(), in); err != nil {
 		return err
 	}
 	return v.nothing()
@@ -59,14 +59,14 @@ func fromBase64(text string) ([]byte, error) {
 }
 
 func (v *visit) removePushDevice() error {
-	if err := v.RemovePushDevice(v.ctx(), v.r.PostFormValue("endpoint")); err != nil {
+	if err := v.Notifications().RemoveDevice(v.ctx(), v.r.PostFormValue("endpoint")); err != nil {
 		return err
 	}
 	return v.nothing()
 }
 
 func (v *visit) testPush() error {
-	if err := v.TestPush(v.ctx(), v.r.PostFormValue("endpoint")); err != nil {
+	if err := v.Notifications().TestDevice(v.ctx(), v.r.PostFormValue("endpoint")); err != nil {
 		return err
 	}
 	return v.nothing()
@@ -80,7 +80,7 @@ func (v *visit) nothing() error {
 
 // pushedNotification tells the service worker what a notification is about; nothing if it was read meanwhile.
 func (v *visit) pushedNotification() error {
-	n, err := v.Notification(v.ctx(), v.number("id"))
+	n, err := v.Notifications().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}

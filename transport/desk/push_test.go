@@ -106,7 +106,7 @@ func TestPushNotifications(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, job := range jobs {
-			if err := b.service.PushNotification(t.Context(), job); err != nil {
+			if err := b.service.Jobs().Push(t.Context(), job); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.store.Finish(t.Context(), job); err != nil {
@@ -144,7 +144,7 @@ func TestPushNotifications(t *testing.T) {
 	}
 	asks := func(subject, text string) {
 		t.Helper()
-		_, err := b.deskOf(other.ID).CreateConversation(t.Context(), helpdesk.ConversationInput{
+		_, err := b.deskOf(other.ID).Conversations().Create(t.Context(), helpdesk.ConversationInput{
 			Channel: "email", To: "grace@example.org", Subject: subject, Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: text}},
 		})
 		if err != nil {
@@ -165,7 +165,7 @@ func TestPushNotifications(t *testing.T) {
 	if got := b.get(about); got.status != http.StatusOK || !strings.Contains(got.body, "A secret subject") || strings.Contains(got.body, "secret text") {
 		t.Error(got.status, got.body)
 	}
-	if _, err := b.desk.ReadNotification(t.Context(), message.NotificationID); err != nil {
+	if _, err := b.desk.Notifications().MarkRead(t.Context(), message.NotificationID); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.get(about); got.status != http.StatusNoContent {

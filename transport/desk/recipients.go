@@ -15,7 +15,7 @@ import (
 // answerRecipients returns whom an answer goes to. Who may not read the messages answers the customer.
 func (v *visit) answerRecipients(c helpdesk.Conversation) (helpdesk.AnswerRecipients, error) {
 	if v.may(identity.InteractionsView) {
-		return v.AnswerRecipients(v.ctx(), c.ID)
+		return v.Conversations().Recipients(v.ctx(), c.ID)
 	}
 	if helpdesk.Unreachable(c.CustomerEmail) {
 		return helpdesk.AnswerRecipients{}, nil
@@ -109,7 +109,7 @@ func (v *visit) recipients() error {
 		}
 	}
 	if id := v.number("id"); id != 0 {
-		answer, err := v.AnswerRecipients(v.ctx(), id)
+		answer, err := v.Conversations().Recipients(v.ctx(), id)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (v *visit) recipients() error {
 		}
 	}
 	if words != "" {
-		page, err := v.Customers(v.ctx(), helpdesk.CustomerQuery{Query: words}, storage.PageRequest{Limit: maxSuggestions})
+		page, err := v.Customers().List(v.ctx(), helpdesk.CustomerQuery{Query: words}, storage.PageRequest{Limit: maxSuggestions})
 		if err != nil && !fault.Is(err, fault.Invalid) {
 			return err
 		}

@@ -26,13 +26,13 @@ func TestFileRedirects(t *testing.T) {
 	t.Parallel()
 	b := newBundleWith(t, nil, nil, func(cfg *helpdesk.Config) { cfg.Blobs, cfg.LinkFrom = linking{memblob.New()}, 100 })
 	c := b.asks("ada@example.com", "Files", "See below.")
-	note, err := b.desk.CreateInteraction(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Files."})
+	note, err := b.desk.Interactions().Create(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: "Files."})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := func(name, start string, size int) string {
 		content := append([]byte(start), bytes.Repeat([]byte("x"), size-len(start))...)
-		a, err := b.desk.CreateAttachment(t.Context(), c.ID, note.ID, helpdesk.Upload{Filename: name, Content: bytes.NewReader(content)})
+		a, err := b.desk.Attachments().Create(t.Context(), c.ID, note.ID, helpdesk.Upload{Filename: name, Content: bytes.NewReader(content)})
 		if err != nil {
 			t.Fatal(err)
 		}

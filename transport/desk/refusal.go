@@ -15,7 +15,7 @@ func (v *visit) reason(err error, code int) string {
 	f, _ := asFault(err)
 	switch {
 	case f == nil || code >= http.StatusInternalServerError:
-		return v.words.T("The server made an error. What you wrote is kept here.")
+		return v.words.T("Something went wrong on the server. What you wrote is kept here.")
 	case len(f.Fields) > 0:
 		var all []string
 		for _, field := range slices.Sorted(maps.Keys(f.Fields)) {
@@ -69,9 +69,9 @@ func (v *visit) fieldProblem(field, problem string) string {
 
 // plainFile is plain for problems of files, which follow their name.
 var plainFile = map[string]string{
-	"files of this type are not taken": say("this type is not allowed"),
-	"programs are not taken":           say("this type is not allowed"),
-	"is required":                      say("This is missing"),
+	"files of this type are not accepted": say("this type is not allowed"),
+	"programs are not accepted":           say("this type is not allowed"),
+	"is required":                         say("This is required"),
 }
 
 // formValue returns what the form holds in a field, "" if that is too long to quote. Its lists of addresses have an item

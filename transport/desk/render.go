@@ -202,21 +202,21 @@ func (v *visit) explain(err error, code int) problem {
 	p := problem{Icon: "alert", ID: v.id, Home: v.h.url("/")}
 	switch code {
 	case http.StatusNotFound:
-		p.Icon, p.Title, p.Text = "search", w.T("There is nothing here"), w.T("It may have been deleted, or belong to a mailbox that you do not see.")
+		p.Icon, p.Title, p.Text = "search", w.T("Page not found"), w.T("It may have been deleted, or it may belong to a mailbox you cannot access.")
 	case http.StatusForbidden:
-		p.Icon, p.Title, p.Text = "lock", w.T("You cannot do this"), w.T("Ask an admin for the permission.")
+		p.Icon, p.Title, p.Text = "lock", w.T("You cannot do this"), w.T("Ask an admin for permission.")
 	case http.StatusUnauthorized:
 		p.Icon, p.Title, p.Text, p.Home = "lock", w.T("Sign in again"), w.T("Your session has ended."), v.signInURL()
 	case http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests, http.StatusRequestEntityTooLarge, http.StatusBadRequest,
 		http.StatusPreconditionFailed, http.StatusUnsupportedMediaType:
-		p.Title, p.Text = w.T("This was not done"), v.reason(err, code)
+		p.Title, p.Text = w.T("That did not work"), v.reason(err, code)
 	case http.StatusServiceUnavailable:
 		p.Title, p.Text = w.T("This page could not be loaded"), w.T("The database did not answer. Your draft is safe.")
 	default:
 		p.Title, p.Text = w.T("This page could not be loaded"), w.T("Your draft is safe.")
 	}
 	if v.r.Method != http.MethodGet && code >= http.StatusInternalServerError {
-		p.Title = w.T("This was not done")
+		p.Title = w.T("That did not work")
 		if code != http.StatusServiceUnavailable {
 			p.Text = v.reason(err, code)
 		}

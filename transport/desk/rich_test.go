@@ -17,7 +17,7 @@ func TestEditorsKeepFormatting(t *testing.T) {
 	const body = `<p>Pull <b>hard</b>, see <a href="https://example.org/a?b=1&c=2">this</a>.</p>`
 	c := b.asks("ada@example.com", "Door", "It is stuck.")
 	draft := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: body}
-	if _, err := b.desk.CreateInteraction(t.Context(), c.ID, draft); err != nil {
+	if _, err := b.desk.Interactions().Create(t.Context(), c.ID, draft); err != nil {
 		t.Fatal(err)
 	}
 	for path, form := range map[string]url.Values{

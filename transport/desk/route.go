@@ -15,6 +15,7 @@ func (h *Handler) route() {
 		"GET /inbox/{view}":                      (*visit).inbox,
 		"GET /search":                            (*visit).search,
 		"POST /bulk":                             (*visit).bulk,
+		"GET /macro":                             (*visit).macroPage,
 		"POST /undo":                             (*visit).undo,
 		"GET /events":                            (*visit).events,
 		"GET /image/{token}":                     (*visit).remoteImage,
@@ -30,6 +31,8 @@ func (h *Handler) route() {
 		"POST /c/{id}/tags":                      (*visit).setTags,
 		"POST /c/{id}/read":                      (*visit).markRead,
 		"POST /c/{id}/unread":                    (*visit).markUnread,
+		"POST /c/{id}/fields":                    (*visit).setConversationFields,
+		"POST /customers/{id}/fields":            (*visit).setCustomerFields,
 		"POST /c/{id}/subject":                   (*visit).rename,
 		"POST /c/{id}/presence":                  (*visit).present,
 		"GET /c/{id}/replies/{reply}":            (*visit).filledReply,
@@ -40,6 +43,7 @@ func (h *Handler) route() {
 		"GET /c/{id}/mentionable":                (*visit).mentionable,
 		"GET /c/{id}/recipients":                 (*visit).recipients,
 		"GET /recipients":                        (*visit).recipients,
+		"GET /people/{id}/{picture}":             (*visit).picture,
 		"GET /notifications":                     (*visit).notifications,
 		"GET /notifications/browser":             (*visit).browserNotifications,
 		"POST /notifications/read":               (*visit).readNotifications,
@@ -81,6 +85,9 @@ func (h *Handler) route() {
 	}
 	h.routeSetUp()
 	h.routeSettings()
+	h.routeErrands()
+	h.routeCompanies()
+	h.routeCustomerTable()
 	h.routeHelp()
 }
 

@@ -17,15 +17,15 @@ func TestRowsAreEscaped(t *testing.T) {
 	b := newBundle(t, nil)
 	ctx := t.Context()
 	const hostile = `"><script>alert(1)</script>&'`
-	tag, err := b.desk.CreateTag(ctx, helpdesk.TagInput{Name: hostile})
+	tag, err := b.desk.Tags().Create(ctx, helpdesk.TagInput{Name: hostile})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := b.asks(`"`+strings.ReplaceAll(hostile, `"`, `\"`)+`" <ada@example.com>`, hostile, hostile)
-	if _, err := b.desk.SetTags(ctx, c.ID, []int64{tag.ID}); err != nil {
+	if _, err := b.desk.Conversations().SetTags(ctx, c.ID, []int64{tag.ID}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.desk.UpdateConversation(ctx, c.ID, helpdesk.ConversationUpdate{UserID: storage.Some(b.owner.ID)}); err != nil {
+	if _, err := b.desk.Conversations().Update(ctx, c.ID, helpdesk.ConversationUpdate{UserID: storage.Some(b.owner.ID)}); err != nil {
 		t.Fatal(err)
 	}
 	b.post("/settings/profile", url.Values{"name": {hostile}, "email": {"maja@example.org"}})

@@ -12,7 +12,8 @@ type savedReply struct {
 	ID     int64
 	Name   string
 	Shared bool
-	Files  bool // it has files
+	Files  bool     // it has files
+	Acts   []string // what it does besides
 }
 
 // maxReplies is the maximum number of saved replies that the composer offers.
@@ -22,14 +23,18 @@ func (v *visit) savedReplies() ([]savedReply, error) {
 	if !v.may(identity.InteractionsView) {
 		return nil, nil
 	}
-	page, err := v.SavedReplies(v.ctx(), "", storage.PageRequest{Limit: maxReplies})
+	page, err := v.SavedReplies().List(v.ctx(), "", storage.PageRequest{Limit: maxReplies})
 	if err != nil {
 		return nil, err
 	}
 	files, err := v.countReplyFiles(page.Items)
+	if err != nil {
+		return nil, err
+	}
+	acts, err := v.macroTexts(page.Items...)
 	var list []savedReply
 	for _, r := range page.Items {
-		list = append(list, savedReply{r.ID, r.Name, r.UserID == 0, files[r.ID] > 0})
+		list = append(list, savedReply{r.ID, r.Name, r.UserID == 0, files[r.ID] > 0, acts[r.ID]})
 	}
 	return list, err
 }
@@ -40,7 +45,7 @@ func (v *visit) countReplyFiles(replies []helpdesk.SavedReply) (map[int64]int, e
 	for i, r := range replies {
 		ids[i] = r.ID
 	}
-	files, err := v.ReplyFilesOf(v.ctx(), ids)
+	files, err := v.SavedReplies().FilesOf(v.ctx(), ids)
 	counts := map[int64]int{}
 	for _, f := range files {
 		counts[f.ReplyID]++
@@ -57,7 +62,7 @@ func (v *visit) attachReply() error {
 	if w.draft, err = v.draftOf(w); err != nil {
 		return err
 	}
-	files, err := v.AttachReplyFiles(v.ctx(), w.conversation, w.draft, v.number("reply"))
+	files, err := v.Attachments().AddReplyFiles(v.ctx(), w.conversation, w.draft, v.number("reply"))
 	if err != nil {
 		return err
 	}
@@ -66,11 +71,19 @@ func (v *visit) attachReply() error {
 
 // filledReply returns a saved reply with its placeholders filled, for the script to insert at the cursor.
 func (v *visit) filledReply() error {
-	body, err := v.FillReply(v.ctx(), v.number("id"), v.number("reply"))
+	body, err := v.SavedReplies().Fill(v.ctx(), v.number("id"), v.number("reply"))
 	if err != nil {
 		return err
 	}
-	return v.json(map[string]string{"html": plainStyle(body)})
+	r, err := v.SavedReplies().Get(v.ctx(), v.number("reply"))
+	if err != nil {
+		return err
+	}
+	acts, err := v.macroTexts(r)
+	if err != nil {
+		return err
+	}
+	return v.json(map[string]string{"html": plainStyle(body), "does": v.words.list(acts[r.ID])})
 }
 
 // insertReply adds a saved reply and its files to the end of the draft.
@@ -79,7 +92,7 @@ func (v *visit) insertReply() error {
 	if err != nil {
 		return err
 	}
-	body, err := v.FillReply(v.ctx(), w.conversation, v.field("reply"))
+	body, err := v.SavedReplies().Fill(v.ctx(), w.conversation, v.field("reply"))
 	gone := fault.Is(err, fault.NotFound) // deleted meanwhile
 	if gone {
 		v.say(toast{Text: v.words.T("This saved reply no longer exists. Your draft is safe."), Bad: true})
@@ -92,9 +105,16 @@ func (v *visit) insertReply() error {
 		return v.notKept(w, err)
 	}
 	if !gone {
-		if _, err := v.AttachReplyFiles(v.ctx(), w.conversation, draft.ID, v.field("reply")); err != nil {
+		if _, err := v.Attachments().AddReplyFiles(v.ctx(), w.conversation, draft.ID, v.field("reply")); err != nil {
 			w.draft, w.files = draft.ID, nil
 			return v.notKept(w, err)
+		}
+		r, err := v.SavedReplies().Get(v.ctx(), v.field("reply"))
+		if err != nil {
+			return err
+		}
+		if len(r.Actions) > 0 {
+			w.macro = r.ID
 		}
 	}
 	return v.goOnWriting(w)
@@ -111,7 +131,7 @@ func (v *visit) saveReply() error {
 	if err != nil {
 		return v.notKept(w, err)
 	}
-	if _, err := v.CreateSavedReply(v.ctx(), in); err != nil {
+	if _, err := v.SavedReplies().Create(v.ctx(), in); err != nil {
 		w.draft, w.files = draft.ID, nil
 		return v.notKept(w, err)
 	}

@@ -62,7 +62,7 @@ func (v *visit) signInCode() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	view := codeView{Token: v.r.PostFormValue("token"), Next: v.r.PostFormValue("next"), Stay: v.r.PostFormValue("stay") != "", HasPasskey: v.r.PostFormValue("passkey") != ""}
-	caller, err := v.service().FinishSignIn(v.ctx(), view.Token, v.r.PostFormValue("code"))
+	caller, err := v.service().SignIn().WithCode(v.ctx(), view.Token, v.r.PostFormValue("code"))
 	switch {
 	case fault.Is(err, fault.Unauthenticated) && codeOf(err) == "wrong_code":
 		view.Problem = v.words.T("The code is incorrect or has already been used. Wait for the next one.")
@@ -128,7 +128,7 @@ func (v *visit) showFactor(admin *helpdesk.Admin, view factorView, status int) e
 	if err := v.orPasskey(admin, &view); err != nil {
 		return err
 	}
-	return v.show(screen{template: "second-factor", title: v.words.T("Second factor"), data: view, bare: true, status: status})
+	return v.show(screen{template: "second-factor", title: v.words.T("Two-factor authentication"), data: view, bare: true, status: status})
 }
 
 // orPasskey adds that a passkey is an alternative.
@@ -300,7 +300,7 @@ func (v *visit) factorRefused(admin *helpdesk.Admin, view factorView, err error)
 
 // requireFactor makes a second factor required or optional in the account.
 func (v *visit) requireFactor() error {
-	_, err := v.UpdateAccount(v.ctx(), identity.AccountUpdate{Name: v.account.Name, RequireSecondFactor: storage.Some(v.r.PostFormValue("require") != "")})
+	_, err := v.Account().Update(v.ctx(), identity.AccountUpdate{Name: v.account.Name, RequireSecondFactor: storage.Some(v.r.PostFormValue("require") != "")})
 	return v.unless(err, "members", v.words.T("Saved"))
 }
 
@@ -311,13 +311,13 @@ func (v *visit) memberUser(do func(id int64) error, done string) error {
 }
 
 func (v *visit) disableMember() error {
-	return v.memberUser(func(id int64) error { return v.DisableMember(v.ctx(), id) }, v.words.T("Kept out"))
+	return v.memberUser(func(id int64) error { return v.Members().Disable(v.ctx(), id) }, v.words.T("Access suspended"))
 }
 
 func (v *visit) enableMember() error {
-	return v.memberUser(func(id int64) error { return v.EnableMember(v.ctx(), id) }, v.words.T("Let in again"))
+	return v.memberUser(func(id int64) error { return v.Members().Enable(v.ctx(), id) }, v.words.T("Access restored"))
 }
 
 func (v *visit) resetFactor() error {
-	return v.memberUser(func(id int64) error { return v.ResetMemberSecondFactor(v.ctx(), id) }, v.words.T("Second factor removed"))
+	return v.memberUser(func(id int64) error { return v.Members().ResetSecondFactor(v.ctx(), id) }, v.words.T("Two-factor authentication turned off"))
 }

@@ -25,11 +25,11 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	const password = "another horse"
-	if _, err := b.service.ChoosePassword(t.Context(), link, identity.PasswordChoice{Password: password}); err != nil {
+	if _, err := b.service.SignIn().ChoosePassword(t.Context(), link, identity.PasswordChoice{Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	own := b.session("Firefox, Linux")
-	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := b.desk.Account().Update(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if a := b.get("/inbox/all", "Cookie", own); a.status != http.StatusSeeOther || a.header.Get("Location") != "/desk/second-factor" {
@@ -47,8 +47,8 @@ func TestSecondFactorPages(t *testing.T) {
 		}
 		return a.body
 	}
-	page("/second-factor", nil, 200, "requires a second factor")
-	page("/second-factor", url.Values{"current_password": {"wrong horse"}}, 422, "This is incorrect")
+	page("/second-factor", nil, 200, "requires two-factor authentication")
+	page("/second-factor", url.Values{"current_password": {"wrong horse"}}, 422, "Incorrect")
 	shown := page("/second-factor", url.Values{"current_password": {password}}, 200, `class="qr"`)
 	uri := html.UnescapeString(regexp.MustCompile(`name="uri" value="([^"]+)"`).FindStringSubmatch(shown)[1])
 	parsed, err := url.Parse(uri)
@@ -56,12 +56,12 @@ func TestSecondFactorPages(t *testing.T) {
 		t.Errorf("%q %v", uri, err)
 	}
 	secret := parsed.Query().Get("secret")
-	again := page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {uri}}, 422, "This is incorrect")
+	again := page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {uri}}, 422, "Incorrect")
 	if !strings.Contains(again, `class="qr"`) {
 		t.Error("a wrong code takes the picture away")
 	}
 	page("/second-factor/confirm", url.Values{"code": {"x"}, "uri": {`javascript:alert("1")`}}, 422, "Current password")
-	codes := page("/second-factor/confirm", url.Values{"code": {testenv.AppCode(secret, time.Now())}, "uri": {uri}}, 200, "Save these codes")
+	codes := page("/second-factor/confirm", url.Values{"code": {testenv.AppCode(secret, time.Now())}, "uri": {uri}}, 200, "Save your recovery codes")
 	recovery := regexp.MustCompile(`<code>([A-Z2-7-]{14})</code>`).FindAllStringSubmatch(codes, -1)
 	if len(recovery) != 10 {
 		t.Fatal(codes)
@@ -92,11 +92,11 @@ func TestSecondFactorPages(t *testing.T) {
 	if a := b.do(http.MethodPost, "/desk/sign-in/code", form); a.status != http.StatusUnauthorized || !strings.Contains(a.body, `name="password"`) {
 		t.Errorf("without the first step: %d %s", a.status, a.body)
 	}
-	page("/second-factor", nil, 200, "9 recovery codes are left")
-	page("/second-factor/codes", url.Values{"code": {"123"}}, 422, "This is incorrect")
-	page("/second-factor/codes", url.Values{"code": {recovery[1][1]}}, 200, "Save these codes")
-	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {recovery[2][1]}}, 422, "This is incorrect")
-	if _, err := b.desk.UpdateAccount(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
+	page("/second-factor", nil, 200, "9 recovery codes left")
+	page("/second-factor/codes", url.Values{"code": {"123"}}, 422, "Incorrect")
+	page("/second-factor/codes", url.Values{"code": {recovery[1][1]}}, 200, "Save your recovery codes")
+	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {recovery[2][1]}}, 422, "Incorrect")
+	if _, err := b.desk.Account().Update(t.Context(), identity.AccountUpdate{Name: "Halden", RequireSecondFactor: storage.Some(false)}); err != nil {
 		t.Fatal(err)
 	}
 	page("/second-factor/remove", url.Values{"current_password": {password}, "off_code": {testenv.AppCode(secret, time.Now().Add(30*time.Second))}}, 303, "")
@@ -127,14 +127,14 @@ func TestMembersSignIn(t *testing.T) {
 	if a := b.post(at+"/disable", url.Values{}, "Cookie", own); a.status != http.StatusSeeOther {
 		t.Errorf("%d %s", a.status, a.body)
 	}
-	if page := b.get(at, "Cookie", own).body; !strings.Contains(page, "Let in again") {
+	if page := b.get(at, "Cookie", own).body; !strings.Contains(page, "Restore access") {
 		t.Errorf("the member's page: %s", page)
 	}
-	if page := b.get("/settings/members", "Cookie", own).body; !strings.Contains(page, "Disabled") {
+	if page := b.get("/settings/members", "Cookie", own).body; !strings.Contains(page, "Suspended") {
 		t.Errorf("the members: %s", page)
 	}
 	signIn := url.Values{"email": {"lise@example.org"}, "password": {"correct horse"}}
-	if a := b.do(http.MethodPost, "/desk/sign-in", signIn); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "disabled your sign-in") {
+	if a := b.do(http.MethodPost, "/desk/sign-in", signIn); a.status != http.StatusUnauthorized || !strings.Contains(a.body, "suspended your access") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	b.post(at+"/enable", url.Values{}, "Cookie", own)
@@ -142,7 +142,7 @@ func TestMembersSignIn(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	b.post("/settings/members/second-factor", url.Values{"require": {"1"}}, "Cookie", own)
-	account, err := b.desk.Account(t.Context())
+	account, err := b.desk.Account().Get(t.Context())
 	if err != nil || !account.RequireSecondFactor {
 		t.Errorf("%+v %v", account, err)
 	}

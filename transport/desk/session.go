@@ -22,22 +22,19 @@ type signInView struct {
 
 // signInURL returns the address of the sign-in page that returns to this page.
 func (v *visit) signInURL() string {
-	next := ""
-	if v.r.Method == http.MethodGet && v.r.URL.Path != "/" && v.r.URL.Path != "/sign-in" && !strings.HasSuffix(v.r.URL.Path, "/events") {
-		next = v.h.url(v.r.URL.RequestURI())
-	}
-	at := v.h.url("/sign-in")
-	if v.h.cfg.Authenticate != nil {
+	at, own := v.h.url("/sign-in"), v.h.cfg.Authenticate == nil
+	if !own {
 		at = v.h.cfg.SignIn
 	}
-	if next == "" {
+	path := v.r.URL.Path
+	if v.r.Method != http.MethodGet || strings.HasSuffix(path, "/events") || own && (path == "/" || path == "/sign-in") {
 		return at
 	}
 	join := "?"
 	if strings.Contains(at, "?") {
 		join = "&"
 	}
-	return at + join + "next=" + url.QueryEscape(next)
+	return at + join + "next=" + url.QueryEscape(v.h.url(v.r.URL.RequestURI()))
 }
 
 func (v *visit) signInPage() error {
@@ -60,13 +57,13 @@ func (v *visit) signIn() error {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	service := v.service()
 	view := signInView{Email: v.r.PostFormValue("email"), Next: v.r.PostFormValue("next")}
-	caller, err := service.SignIn(v.ctx(), view.Email, v.r.PostFormValue("password"))
+	caller, err := service.SignIn().WithPassword(v.ctx(), view.Email, v.r.PostFormValue("password"))
 	if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
 		return v.askForCode(codeView{Token: step.Token, HasPasskey: step.HasPasskey, Next: view.Next, Stay: v.r.PostFormValue("stay") != ""}, 0)
 	}
 	switch {
 	case codeOf(err) == identity.UserDisabled:
-		view.Problem = v.words.T("An admin has disabled your sign-in. Please contact them.")
+		view.Problem = v.words.T("An admin has suspended your access. Ask them to restore it.")
 		return v.askToSignIn(view, http.StatusUnauthorized)
 	case fault.Is(err, fault.Unauthenticated):
 		view.Problem = v.words.T("The email address or password is incorrect.")
@@ -85,7 +82,7 @@ func (v *visit) signIn() error {
 
 // letIn signs a caller in until the session ends or until the browser is closed.
 func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
-	begun, err := v.service().StartSession(v.ctx(), c, device(v.r.UserAgent()))
+	begun, err := v.service().SignIn().StartSession(v.ctx(), c, device(v.r.UserAgent()))
 	if err != nil {
 		return err
 	}
@@ -100,6 +97,7 @@ func (v *visit) letIn(c helpdesk.Caller, stay bool) error {
 		return err
 	}
 	v.user, err = admin.Me(v.ctx())
+	v.prefer()
 	return err
 }
 
@@ -108,7 +106,7 @@ func (v *visit) signOut() error {
 		return v.missing()
 	}
 	if err := v.signedIn(); err == nil {
-		if err := v.service().EndSession(v.ctx(), v.caller); err != nil {
+		if err := v.service().SignIn().EndSession(v.ctx(), v.caller); err != nil {
 			return err
 		}
 	}
@@ -130,7 +128,7 @@ func (v *visit) home() error {
 		return err
 	}
 	if len(accounts.Items) == 0 {
-		return fault.New(fault.Forbidden, "You are in no team yet.")
+		return fault.New(fault.Forbidden, "You are not in a team yet.")
 	}
 	chosen := accounts.Items[0].ID
 	if c, err := v.r.Cookie(accountCookie); err == nil {

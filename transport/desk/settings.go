@@ -28,15 +28,21 @@ var sections = []section{
 	{"teams", "group", say("Teams"), say("Team"), identity.MembershipsView},
 	{"roles", "key", say("Roles"), say("Team"), identity.RolesView},
 	{"tags", "tag", say("Tags"), say("Team"), identity.TagsView},
+	{"fields", "list", say("Fields"), say("Team"), identity.FieldsView},
 	{"replies", "reply", say("Saved replies"), say("Team"), identity.InteractionsView},
 	{"views", "star", say("Saved views"), say("Team"), identity.ViewsView},
+	{"hours", "clock", say("Business hours"), say("Automation"), identity.CalendarsView},
+	{"auto-replies", "bolt", say("Automatic replies"), say("Automation"), identity.AutoRepliesView},
+	{"rules", "filter", say("Rules"), say("Automation"), identity.RulesView},
+	{"slas", "clock", say("SLAs"), say("Automation"), identity.SLAsView},
 	{"webhooks", "hook", say("Webhooks"), say("Connect"), identity.WebhooksView},
 	{"tokens", "lock", say("Access tokens"), say("Connect"), ""},
 	{"portal", "key", say("Customer sign-in"), say("Connect"), identity.AccountsUpdate},
 	{"audit", "list", say("Audit log"), say("Connect"), identity.AuditLogView},
+	{"import", "inbox", say("Import"), say("Data"), identity.AccountsUpdate},
+	{"export", "download", say("Account export"), say("Data"), identity.AccountsExport},
 	{"profile", "user", say("Profile"), say("You"), ""},
 	{"notifications", "bell", say("Notifications"), say("You"), ""},
-	{"appearance", "sun", say("Appearance"), say("You"), ""},
 }
 
 // say marks a text for translation where it is shown.
@@ -66,6 +72,7 @@ func (h *Handler) routeSettings() {
 		"POST /settings/mailboxes/{id}/test":              (*visit).testMailbox,
 		"POST /settings/mailboxes/{id}/outgoing":          (*visit).saveOutgoing,
 		"POST /settings/mailboxes/{id}/signature":         (*visit).saveMailboxSignature,
+		"POST /settings/mailboxes/{id}/form":              (*visit).saveAsked,
 		"POST /settings/mailboxes/{id}/delete":            (*visit).deleteMailbox,
 		"GET /settings/domains":                           (*visit).domainsPage,
 		"POST /settings/domains":                          (*visit).addDomain,
@@ -90,11 +97,24 @@ func (h *Handler) routeSettings() {
 		"POST /settings/join-rules/{id}/again":            (*visit).ruleAgain,
 		"POST /settings/join-rules/{id}/delete":           (*visit).deleteRule,
 		"POST /settings/invitations/{id}/delete":          (*visit).withdrawInvitation,
+		"GET /settings/hours":                             (*visit).hoursPage,
+		"POST /settings/hours":                            (*visit).addCalendar,
+		"GET /settings/hours/new":                         (*visit).newCalendarPage,
+		"GET /settings/hours/{id}":                        (*visit).calendarPage,
+		"POST /settings/hours/{id}":                       (*visit).saveCalendar,
+		"POST /settings/hours/{id}/delete":                (*visit).deleteCalendar,
+		"GET /settings/auto-replies":                      (*visit).autoRepliesPage,
+		"POST /settings/auto-replies":                     (*visit).addAutoReply,
+		"GET /settings/auto-replies/new":                  (*visit).newAutoReplyPage,
+		"GET /settings/auto-replies/{id}":                 (*visit).autoReplyPage,
+		"POST /settings/auto-replies/{id}":                (*visit).saveAutoReply,
+		"POST /settings/auto-replies/{id}/delete":         (*visit).deleteAutoReply,
 		"GET /settings/teams":                             (*visit).teamsPage,
 		"POST /settings/teams":                            (*visit).addTeam,
 		"GET /settings/teams/{id}":                        (*visit).teamPage,
 		"POST /settings/teams/{id}":                       (*visit).saveTeam,
 		"POST /settings/teams/{id}/add":                   (*visit).addToTeam,
+		"POST /settings/teams/{id}/assignment":            (*visit).saveAssignment,
 		"POST /settings/teams/{id}/remove":                (*visit).takeFromTeam,
 		"POST /settings/teams/{id}/delete":                (*visit).deleteTeam,
 		"GET /settings/roles":                             (*visit).rolesPage,
@@ -112,6 +132,12 @@ func (h *Handler) routeSettings() {
 		"POST /settings/tags":                             (*visit).addTag,
 		"POST /settings/tags/{id}":                        (*visit).saveTag,
 		"POST /settings/tags/{id}/delete":                 (*visit).deleteTag,
+		"GET /settings/fields":                            (*visit).fieldsPage,
+		"GET /settings/fields/new":                        (*visit).newFieldPage,
+		"POST /settings/fields":                           (*visit).addField,
+		"GET /settings/fields/{id}":                       (*visit).fieldPage,
+		"POST /settings/fields/{id}":                      (*visit).saveField,
+		"POST /settings/fields/{id}/delete":               (*visit).deleteField,
 		"GET /settings/replies":                           (*visit).repliesPage,
 		"GET /settings/replies/new":                       (*visit).newReplyPage,
 		"POST /settings/replies":                          (*visit).addReply,
@@ -121,34 +147,45 @@ func (h *Handler) routeSettings() {
 		"GET /settings/replies/{id}/files/{file}":         (*visit).replyFile,
 		"POST /settings/replies/{id}/files/{file}/remove": (*visit).removeReplyFile,
 		"GET /settings/views":                             (*visit).viewsPage,
-		"POST /settings/views/{id}":                       (*visit).renameView,
+		"GET /settings/views/{id}":                        (*visit).viewPage,
+		"POST /settings/views/{id}":                       (*visit).changeView,
 		"POST /settings/views/{id}/delete":                (*visit).deleteView,
+		"POST /availability":                              (*visit).setAvailability,
 		"POST /views":                                     (*visit).saveView,
 		"GET /settings/portal":                            (*visit).portalPage,
 		"POST /settings/portal":                           (*visit).addPortalKey,
 		"POST /settings/portal/{id}/delete":               (*visit).deletePortalKey,
-		"GET /settings/webhooks":                          (*visit).webhooksPage,
-		"POST /settings/webhooks":                         (*visit).addWebhook,
-		"GET /settings/webhooks/{id}":                     (*visit).webhookPage,
-		"POST /settings/webhooks/{id}":                    (*visit).saveWebhook,
-		"POST /settings/webhooks/{id}/secret":             (*visit).rotateSecret,
-		"POST /settings/webhooks/{id}/delete":             (*visit).deleteWebhook,
-		"POST /settings/webhooks/{id}/again/{attempt}":    (*visit).redeliver,
-		"GET /settings/tokens":                            (*visit).tokensPage,
-		"POST /settings/tokens":                           (*visit).addToken,
-		"POST /settings/tokens/{id}/delete":               (*visit).deleteToken,
-		"GET /settings/audit":                             (*visit).auditPage,
-		"GET /settings/profile":                           (*visit).profilePage,
-		"POST /settings/profile":                          (*visit).saveProfile,
-		"POST /settings/signature":                        (*visit).saveSignature,
-		"POST /settings/sessions/others":                  (*visit).endOtherSessions,
-		"POST /settings/sessions/{session}":               (*visit).endSession,
-		"POST /settings/password":                         (*visit).savePassword,
-		"GET /settings/notifications":                     (*visit).choicesPage,
-		"POST /settings/notifications":                    (*visit).saveChoices,
-		"GET /settings/appearance":                        (*visit).appearancePage,
-		"POST /settings/appearance":                       (*visit).saveAppearance,
-		"GET /health":                                     (*visit).healthPage,
+	})
+	h.routeAccess()
+	h.routeRules()
+	h.routeSLAs()
+}
+
+// routeAccess registers the pages of programs' access, and those of the member.
+func (h *Handler) routeAccess() {
+	h.routeMembers(map[string]func(*visit) error{
+		"GET /settings/webhooks":                       (*visit).webhooksPage,
+		"POST /settings/webhooks":                      (*visit).addWebhook,
+		"GET /settings/webhooks/{id}":                  (*visit).webhookPage,
+		"POST /settings/webhooks/{id}":                 (*visit).saveWebhook,
+		"POST /settings/webhooks/{id}/secret":          (*visit).rotateSecret,
+		"POST /settings/webhooks/{id}/delete":          (*visit).deleteWebhook,
+		"POST /settings/webhooks/{id}/again/{attempt}": (*visit).redeliver,
+		"GET /settings/tokens":                         (*visit).tokensPage,
+		"POST /settings/tokens":                        (*visit).addToken,
+		"POST /settings/tokens/{id}/delete":            (*visit).deleteToken,
+		"GET /settings/audit":                          (*visit).auditPage,
+		"GET /settings/profile":                        (*visit).profilePage,
+		"POST /settings/profile":                       (*visit).saveProfile,
+		"POST /settings/signature":                     (*visit).saveSignature,
+		"POST /settings/sessions/others":               (*visit).endOtherSessions,
+		"POST /settings/sessions/{session}":            (*visit).endSession,
+		"POST /settings/password":                      (*visit).savePassword,
+		"GET /settings/notifications":                  (*visit).choicesPage,
+		"POST /settings/notifications":                 (*visit).saveChoices,
+		"POST /settings/preferences":                   (*visit).savePreferences,
+		"POST /settings/picture":                       (*visit).savePicture,
+		"GET /health":                                  (*visit).healthPage,
 	})
 }
 
@@ -193,7 +230,7 @@ func (v *visit) adminNames() ([]string, error) {
 	if !v.may(identity.MembershipsView) {
 		return nil, nil
 	}
-	roles, err := v.Desk.Roles(v.ctx())
+	roles, err := v.Desk.Roles().All(v.ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +238,7 @@ func (v *visit) adminNames() ([]string, error) {
 	for _, r := range roles {
 		admins[r.ID] = slices.Contains(r.Permissions, identity.RolesUpdate)
 	}
-	page, err := v.Members(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Members().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +262,7 @@ func (v *visit) adminNames() ([]string, error) {
 func (v *visit) settingsNav(s *sidebar, nav string) {
 	s.Settings, s.Back, s.Groups, s.Foot = true, v.at("/inbox/unassigned"), nil, nil
 	for _, one := range sections {
-		if one.need != "" && !v.may(one.need) {
+		if one.need != "" && !v.may(one.need) || one.group == "Data" && (v.h.cfg.Errands == nil || !v.HoldsAll()) {
 			continue
 		}
 		if n := len(s.Groups); n == 0 || s.Groups[n-1].Title != v.words.T(one.group) {
@@ -254,6 +291,8 @@ func (v *visit) settingsPage(nav, title string, data any, status int) error {
 // sectionOf returns the section to which a template belongs.
 func (v *visit) sectionOf(template string) string {
 	switch template {
+	case "import-run":
+		return "import"
 	case "mailbox":
 		return "mailboxes"
 	case "member":
@@ -262,10 +301,22 @@ func (v *visit) sectionOf(template string) string {
 		return "roles"
 	case "team":
 		return "teams"
+	case "calendar":
+		return "hours"
+	case "rule":
+		return "rules"
+	case "sla":
+		return "slas"
+	case "auto-reply":
+		return "auto-replies"
 	case "webhook":
 		return "webhooks"
+	case "field":
+		return "fields"
 	case "reply":
 		return "replies"
+	case "view":
+		return "views"
 	}
 	return template
 }

@@ -25,11 +25,11 @@ func TestSettingsActs(t *testing.T) {
 		own   bool                  // it is one's own: others do not find it
 	}{
 		"check a domain":         {ready: domain("check"), says: "0 of "},
-		"delete a domain":        {ready: domain("delete"), says: "Domain deleted", gone: func(b *bundle) error { _, err := b.desk.Domain(b.Context(), 1); return err }},
-		"withdraw an invitation": {ready: invitation, says: "The invitation is withdrawn", gone: invited},
+		"delete a domain":        {ready: domain("delete"), says: "Domain deleted", gone: func(b *bundle) error { _, err := b.desk.Domains().Get(b.Context(), 1); return err }},
+		"withdraw an invitation": {ready: invitation, says: "Invitation withdrawn", gone: invited},
 		"delete a token":         {ready: ownToken, says: "Token deleted", gone: tokened, own: true},
-		"test a mailbox":         {ready: func(*testing.T, *bundle) string { return "/mailboxes/1/test" }, says: "Connections cannot be tested here"},
-		"deliver once more":      {ready: delivery, says: "It is sent again"},
+		"test a mailbox":         {ready: func(*testing.T, *bundle) string { return "/mailboxes/1/test" }, says: "This server cannot test connections"},
+		"deliver once more":      {ready: delivery, says: "Sending it again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,7 @@ func TestSettingsActs(t *testing.T) {
 func domain(act string) func(t *testing.T, b *bundle) string {
 	return func(t *testing.T, b *bundle) string {
 		t.Helper()
-		if _, err := b.desk.CreateDomain(t.Context(), "mail.example.org"); err != nil {
+		if _, err := b.desk.Domains().Create(t.Context(), "mail.example.org"); err != nil {
 			t.Fatal(err)
 		}
 		return "/domains/1/" + act
@@ -74,14 +74,14 @@ func invitation(t *testing.T, b *bundle) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := b.desk.Invite(t.Context(), identity.InvitationInput{Email: "new@example.org", RoleIDs: own.RoleIDs}); err != nil {
+	if _, _, err := b.desk.Members().Invite(t.Context(), identity.InvitationInput{Email: "new@example.org", RoleIDs: own.RoleIDs}); err != nil {
 		t.Fatal(err)
 	}
 	return "/invitations/1/delete"
 }
 
 func invited(b *bundle) error {
-	_, err := b.store.Within(helpdesk.Scope{AccountID: 1}).Invitations().Get(b.Context(), 1)
+	_, err := helpdesk.Nouns().Invitations.Reader(b.store.Within(helpdesk.Scope{AccountID: 1})).Get(b.Context(), 1)
 	return err
 }
 
@@ -112,7 +112,7 @@ func tokened(b *bundle) error {
 
 func delivery(t *testing.T, b *bundle) string {
 	t.Helper()
-	hook, _, err := b.desk.CreateWebhook(t.Context(), subscription.WebhookInput{URL: storage.Some("https://hooks.example"), Events: storage.Some([]string{"*"})})
+	hook, _, err := b.desk.Webhooks().Create(t.Context(), subscription.WebhookInput{URL: storage.Some("https://hooks.example"), Events: storage.Some([]string{"*"})})
 	if err != nil {
 		t.Fatal(err)
 	}

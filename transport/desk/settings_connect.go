@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
@@ -70,9 +69,9 @@ func (v *visit) listTokens(view tokensView, status int) error {
 		view.Assistants = v.h.cfg.AssistantURL(v.AccountID())
 	}
 	for _, t := range page.Items {
-		row := tokenRow{Name: t.Name, Made: v.words.T("made %s", v.when(t.CreatedAt)), Used: v.words.T("never used"), Action: v.at("/settings/tokens/" + itoa(t.ID) + "/delete")}
+		row := tokenRow{Name: t.Name, Made: v.words.T("created %s", v.when(t.CreatedAt)), Used: v.words.T("never used"), Action: v.at("/settings/tokens/" + itoa(t.ID) + "/delete")}
 		if !t.LastUsedAt.IsZero() {
-			row.Used = v.words.T("used %s", v.when(t.LastUsedAt))
+			row.Used = v.words.T("last used %s", v.when(t.LastUsedAt))
 		}
 		if !t.ExpiresAt.IsZero() {
 			row.Until = v.words.T("until %s", v.when(t.ExpiresAt))
@@ -117,11 +116,12 @@ func (v *visit) deleteToken() error {
 }
 
 type webhooksView struct {
-	Rows        []webhookRow
-	Action      string
-	CanCreate   bool
-	URL, Events string
-	Errors      map[string]string
+	Rows      []webhookRow
+	Action    string
+	CanCreate bool
+	URL       string
+	Choice    eventChoice
+	Errors    map[string]string
 }
 
 type webhookRow struct {
@@ -129,14 +129,16 @@ type webhookRow struct {
 	State             check
 }
 
-func (v *visit) webhooksPage() error { return v.listWebhooks("", "", nil, 0) }
+func (v *visit) webhooksPage() error {
+	return v.listWebhooks("", []string{subscription.AllEvents}, nil, 0)
+}
 
-func (v *visit) listWebhooks(address, events string, problems map[string]string, status int) error {
-	page, err := v.Webhooks(v.ctx(), storage.PageRequest{Limit: subscription.MaxWebhooks})
+func (v *visit) listWebhooks(address string, events []string, problems map[string]string, status int) error {
+	page, err := v.Webhooks().List(v.ctx(), storage.PageRequest{Limit: subscription.MaxWebhooks})
 	if err != nil {
 		return err
 	}
-	view := webhooksView{Action: v.at("/settings/webhooks"), CanCreate: v.may(identity.WebhooksCreate), URL: address, Events: events, Errors: orEmpty(problems)}
+	view := webhooksView{Action: v.at("/settings/webhooks"), CanCreate: v.may(identity.WebhooksCreate), URL: address, Choice: v.eventChoice(events), Errors: orEmpty(problems)}
 	for _, w := range page.Items {
 		view.Rows = append(view.Rows, webhookRow{URL: w.URL, Events: v.eventText(w.Events), Link: v.at("/settings/webhooks/" + itoa(w.ID)), State: v.webhookState(w)})
 	}
@@ -154,13 +156,13 @@ func (v *visit) webhookState(h subscription.Webhook) check {
 	w := v.words
 	switch {
 	case !h.IsActive && h.Reason == subscription.WebhookGone:
-		return wrong(w.T("Off"), w.T("The receiver reported that it is gone for good."), "")
+		return wrong(w.T("Off"), w.T("The receiver reported that it is permanently gone."), "")
 	case !h.IsActive && h.Reason == subscription.WebhookFailing:
-		return wrong(w.T("Off"), w.T("Too many deliveries in a row failed."), "")
+		return wrong(w.T("Off"), w.T("Too many deliveries failed in a row."), "")
 	case !h.IsActive && h.Reason != "":
-		return wrong(w.T("Off"), w.T("Its creator no longer has access to what it shows."), "")
+		return wrong(w.T("Off"), w.T("Its creator no longer has access to the data it sends."), "")
 	case !h.IsActive:
-		return waits(w.T("Off"), w.T("Nothing is sent."), "")
+		return waits(w.T("Off"), w.T("No events are sent."), "")
 	case !h.FailingSince.IsZero():
 		c := wrong(w.T("Failing"), w.T("since %s", v.when(h.FailingSince)), "")
 		c.Class = "warn"
@@ -175,8 +177,8 @@ func eventTypes(text string) []string {
 
 // addWebhook answers with the secret, which is shown on no later page.
 func (v *visit) addWebhook() error {
-	address, events := v.r.PostFormValue("url"), v.r.PostFormValue("events")
-	h, secret, err := v.CreateWebhook(v.ctx(), subscription.WebhookInput{URL: storage.Some(address), Events: storage.Some(eventTypes(events))})
+	address, events := v.r.PostFormValue("url"), v.chosenEvents()
+	h, secret, err := v.Webhooks().Create(v.ctx(), subscription.WebhookInput{URL: storage.Some(address), Events: storage.Some(events)})
 	if fault.Is(err, fault.Invalid) {
 		return v.listWebhooks(address, events, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -187,7 +189,8 @@ func (v *visit) addWebhook() error {
 }
 
 type webhookView struct {
-	URL, Events, Action, List string
+	URL, Action, List         string
+	Choice                    eventChoice
 	Active, CanUpdate, Delete bool
 	State                     []check
 	Secret                    string // only shown in the answer to the form
@@ -204,7 +207,7 @@ type deliveryRow struct {
 func (v *visit) webhookPage() error { return v.showWebhook(v.number("id"), webhookView{}, 0) }
 
 func (v *visit) showWebhook(id int64, view webhookView, status int) error {
-	h, err := v.Webhook(v.ctx(), id)
+	h, err := v.Webhooks().Get(v.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -212,9 +215,9 @@ func (v *visit) showWebhook(id int64, view webhookView, status int) error {
 	view.Action, view.List, view.Active, view.State = v.at(path), v.at("/settings/webhooks"), h.IsActive, []check{v.webhookState(h)}
 	view.CanUpdate, view.Delete = v.may(identity.WebhooksUpdate), v.may(identity.WebhooksDelete)
 	if view.Errors == nil {
-		view.URL, view.Events, view.Errors = h.URL, strings.Join(h.Events, "\n"), map[string]string{}
+		view.URL, view.Choice, view.Errors = h.URL, v.eventChoice(h.Events), map[string]string{}
 	}
-	page, err := v.WebhookDeliveries(v.ctx(), subscription.WebhookDeliveryFilter{WebhookID: id}, v.pageOf(25))
+	page, err := v.Webhooks().Deliveries(v.ctx(), subscription.WebhookDeliveryFilter{WebhookID: id}, v.pageOf(25))
 	if err != nil {
 		return err
 	}
@@ -227,7 +230,7 @@ func (v *visit) showWebhook(id int64, view webhookView, status int) error {
 
 func (v *visit) deliveryRow(d subscription.WebhookDelivery, path string) deliveryRow {
 	w := v.words
-	row := deliveryRow{Type: d.Type, When: v.when(d.CreatedAt), Tries: w.N(d.Attempts, "%s try|%s tries"), Said: d.Problem, State: waits(w.T("Waits"), "", "")}
+	row := deliveryRow{Type: d.Type, When: v.when(d.CreatedAt), Tries: w.N(d.Attempts, "%s attempt|%s attempts"), Said: d.Problem, State: waits(w.T("Queued"), "", "")}
 	if d.Status != 0 {
 		row.Said = strings.TrimSpace("HTTP " + itoa(int64(d.Status)) + " " + d.Response)
 	}
@@ -246,18 +249,18 @@ func (v *visit) deliveryRow(d subscription.WebhookDelivery, path string) deliver
 func (v *visit) saveWebhook() error {
 	id := v.number("id")
 	in := subscription.WebhookInput{
-		URL: storage.Some(v.r.PostFormValue("url")), Events: storage.Some(eventTypes(v.r.PostFormValue("events"))), IsActive: storage.Some(v.r.PostFormValue("active") != ""),
+		URL: storage.Some(v.r.PostFormValue("url")), Events: storage.Some(v.chosenEvents()), IsActive: storage.Some(v.r.PostFormValue("active") != ""),
 	}
-	_, err := v.UpdateWebhook(v.ctx(), id, in)
+	_, err := v.Webhooks().Update(v.ctx(), id, in)
 	if fault.Is(err, fault.Invalid) {
-		return v.showWebhook(id, webhookView{URL: v.r.PostFormValue("url"), Events: v.r.PostFormValue("events"), Errors: v.problems(err)}, http.StatusUnprocessableEntity)
+		return v.showWebhook(id, webhookView{URL: v.r.PostFormValue("url"), Choice: v.eventChoice(v.chosenEvents()), Errors: v.problems(err)}, http.StatusUnprocessableEntity)
 	}
 	return v.unless(err, "webhooks/"+itoa(id), v.words.T("Saved"))
 }
 
 func (v *visit) rotateSecret() error {
 	id := v.number("id")
-	_, secret, err := v.RotateWebhookSecret(v.ctx(), id)
+	_, secret, err := v.Webhooks().RotateSecret(v.ctx(), id)
 	if err != nil {
 		return err
 	}
@@ -265,145 +268,11 @@ func (v *visit) rotateSecret() error {
 }
 
 func (v *visit) deleteWebhook() error {
-	return v.unless(v.DeleteWebhook(v.ctx(), v.number("id")), "webhooks", v.words.T("Webhook deleted"))
+	return v.unless(v.Webhooks().Delete(v.ctx(), v.number("id")), "webhooks", v.words.T("Webhook deleted"))
 }
 
 func (v *visit) redeliver() error {
 	id := v.number("id")
-	_, err := v.RedeliverWebhook(v.ctx(), id, v.number("attempt"))
-	return v.unless(err, "webhooks/"+itoa(id), v.words.T("It is sent again"))
-}
-
-type auditView struct {
-	Rows []auditRow
-	Next string
-}
-
-type auditRow struct{ When, Full, Who, Action, Subject, Address string }
-
-func (v *visit) auditPage() error {
-	page, err := v.AuditLog(v.ctx(), helpdesk.AuditFilter{}, v.pageOf(50))
-	if err != nil {
-		return err
-	}
-	var ids []int64
-	for _, e := range page.Items {
-		ids = append(ids, e.UserID)
-	}
-	who, err := v.people(ids)
-	if err != nil {
-		return err
-	}
-	view := auditView{Next: v.older("/settings/audit", page.Next)}
-	for _, e := range page.Items {
-		row := auditRow{When: v.when(e.CreatedAt), Full: v.full(e.CreatedAt), Action: e.Action, Address: e.Address, Who: who[e.UserID].Name}
-		if e.Subject != 0 {
-			row.Subject = itoa(e.Subject)
-		}
-		switch {
-		case e.UserID == 0:
-			row.Who = v.words.T("Operator")
-		case row.Who == "":
-			row.Who = v.words.T("Somebody who left")
-		}
-		view.Rows = append(view.Rows, row)
-	}
-	return v.settingsPage("audit", v.words.T("Audit log"), view, 0)
-}
-
-type profileView struct {
-	Name, Email, Action, PasswordAction string
-	HasPassword, Own                    bool // Own: the desk signs users in, not the application
-	Signature                           *signatureForm
-	Sessions                            []sessionRow
-	Factor, FactorSince                 string // address of the second factor's page, and the date of its set-up
-	Passkeys                            string // page of the passkeys
-	PasskeyCount                        int
-	Connected                           string // page of the identity providers; "" if there are none
-	OthersAction                        string // ends all other sessions; "" if there are none
-	Errors                              map[string]string
-}
-
-func (v *visit) profilePage() error { return v.showProfile(v.user.Name, nil, 0) }
-
-func (v *visit) showProfile(name string, problems map[string]string, status int, change ...func(*signatureForm)) error {
-	view := profileView{Name: name, Email: v.user.Email, Action: v.at("/settings/profile"), PasswordAction: v.at("/settings/password"),
-		HasPassword: v.user.PasswordHash != "", Own: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
-		Factor: v.h.url("/second-factor"), FactorSince: v.when(v.user.SecondFactorAt)}
-	if view.Own {
-		if err := v.countPasskeys(&view); err != nil {
-			return err
-		}
-	}
-	if len(v.service().IdentityProviders()) > 0 {
-		view.Connected = v.h.url("/connected")
-	}
-	if v.may(identity.InteractionsCreate) && v.may(identity.InteractionsView) {
-		body, err := v.Signature(v.ctx())
-		if err != nil {
-			return err
-		}
-		view.Signature = v.signatureForm("signature", body)
-		for _, fn := range change {
-			fn(view.Signature)
-		}
-	}
-	var err error
-	if view.Sessions, err = v.sessions(); err != nil {
-		return err
-	}
-	if len(view.Sessions) > 1 {
-		view.OthersAction = v.at("/settings/sessions/others")
-	}
-	return v.settingsPage("profile", v.words.T("Profile"), view, status)
-}
-
-func (v *visit) updateMe(in identity.UserUpdate, done string) error {
-	admin, err := v.service().Admin(v.ctx(), v.caller)
-	if err != nil {
-		return err
-	}
-	_, err = admin.UpdateMe(v.ctx(), in)
-	if fault.Is(err, fault.Invalid) {
-		return v.showProfile(in.Name.Or(v.user.Name), v.problems(err), http.StatusUnprocessableEntity)
-	}
-	return v.unless(err, "profile", done)
-}
-
-func (v *visit) saveProfile() error {
-	return v.updateMe(identity.UserUpdate{Name: storage.Some(v.r.PostFormValue("name"))}, v.words.T("Saved"))
-}
-
-func (v *visit) savePassword() error {
-	if v.h.cfg.Authenticate != nil {
-		return v.missing()
-	}
-	in := identity.UserUpdate{Password: v.r.PostFormValue("password"), CurrentPassword: v.r.PostFormValue("current_password")}
-	if in.Password == "" {
-		return v.showProfile(v.user.Name, map[string]string{"password": v.words.T("Use at least 8 characters")}, http.StatusUnprocessableEntity)
-	}
-	return v.updateMe(in, v.words.T("Password changed. You are signed out everywhere else."))
-}
-
-type appearanceView struct {
-	Languages []tick
-	Action    string
-}
-
-func (v *visit) appearancePage() error {
-	view := appearanceView{Action: v.at("/settings/appearance")}
-	for _, lang := range languages {
-		view.Languages = append(view.Languages, tick{ID: lang, Text: languageName(lang), On: lang == v.words.lang})
-	}
-	return v.settingsPage("appearance", v.words.T("Appearance"), view, 0)
-}
-
-func (v *visit) saveAppearance() error {
-	for _, lang := range languages {
-		if lang == v.r.PostFormValue("language") {
-			http.SetCookie(v.w, v.setting(languageCookie, lang))
-			v.words = speak(lang)
-		}
-	}
-	return v.saved("appearance", v.words.T("Saved"))
+	_, err := v.Webhooks().Redeliver(v.ctx(), id, v.number("attempt"))
+	return v.unless(err, "webhooks/"+itoa(id), v.words.T("Sending it again"))
 }

@@ -47,7 +47,7 @@ func (v *visit) mailboxesPage() error {
 }
 
 func (v *visit) listMailboxes(form connectionForm, problems map[string]string, status int) error {
-	page, err := v.Mailboxes(v.ctx(), v.pageOf(50))
+	page, err := v.Mailboxes().List(v.ctx(), v.pageOf(50))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 	if m.Inbound.Type == ledger.InboundForward {
 		return v.forwardingState(m)
 	}
-	status, err := v.FetchStatus(v.ctx(), m.ID)
+	status, err := v.Mailboxes().FetchStatus(v.ctx(), m.ID)
 	if err != nil {
 		return check{}, err
 	}
@@ -96,7 +96,7 @@ func (v *visit) liveState(m helpdesk.Mailbox) (check, error) {
 		c.Class = "warn"
 		return c, nil
 	case state == ledger.FetchParked:
-		return wrong(w.T("Parked"), w.T("It made the server crash, so it is retried less and less often. %s", status.LastError), v.since(status.ParkedAt)), nil
+		return wrong(w.T("Paused"), w.T("This mailbox crashed the server, so it is retried less and less often. %s", status.LastError), v.since(status.ParkedAt)), nil
 	}
 	return waits(w.T("Connecting"), m.Inbound.Host, ""), nil
 }
@@ -134,7 +134,7 @@ func (v *visit) addMailbox() error {
 	err := error(fault.Field("email", "is required"))
 	var m helpdesk.Mailbox
 	if f.Email != "" {
-		m, err = v.CreateMailbox(v.ctx(), in)
+		m, err = v.Mailboxes().Create(v.ctx(), in)
 	}
 	if fault.Is(err, fault.Invalid) {
 		return v.listMailboxes(f, v.problems(err), http.StatusUnprocessableEntity)
@@ -154,6 +154,7 @@ type mailboxView struct {
 	ID                  int64
 	Name, Email, Action string
 	From                string
+	Places              []tick // placeholders of From
 	Hold                int
 	Holds               []hold
 	Default             bool
@@ -168,6 +169,8 @@ type mailboxView struct {
 	Outgoing            *outgoingView // nil if the member may not see it
 	Domain              *domainCard
 	Signature           *signatureForm // nil if the member may not change it
+	Asked               []tick         // fields that contact forms may ask for
+	Fields              string         // where fields are made
 	List                string
 	SignIn              *mailSignIn // nil: with a password only
 }
@@ -179,7 +182,7 @@ type hold struct {
 }
 
 func (v *visit) mailboxPage() error {
-	m, err := v.Mailbox(v.ctx(), v.number("id"))
+	m, err := v.Mailboxes().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -192,12 +195,15 @@ func (v *visit) mailboxPage() error {
 
 func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	view := mailboxView{
-		ID: m.ID, Name: m.Name, Email: m.Email, Action: v.at("/settings/mailboxes/" + itoa(m.ID)), From: m.From, Default: m.IsDefault,
-		Internal: v.InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(identity.MailboxesUpdate),
+		ID: m.ID, Name: m.Name, Email: m.Email, Action: v.at("/settings/mailboxes/" + itoa(m.ID)), From: m.From, Places: v.places(helpdesk.FromPlaceholders()), Default: m.IsDefault,
+		Internal: v.Mailboxes().InternalAddress(m), List: v.at("/settings/mailboxes"), Form: formOf(m), Errors: map[string]string{}, CanUpdate: v.may(identity.MailboxesUpdate),
 		CanHold: v.may(identity.AccountsUpdate), CanConnect: v.may(identity.MailboxesConnection), CanDelete: v.may(identity.MailboxesDelete),
 	}
 	if view.CanUpdate {
 		view.Signature = v.mailboxSignature(m)
+		if err := v.fillAsked(m, &view); err != nil {
+			return view, err
+		}
 	}
 	view.Holds = v.holds(int(v.account.SendHold / time.Second))
 	if view.CanConnect {
@@ -211,6 +217,39 @@ func (v *visit) mailboxView(m helpdesk.Mailbox) (mailboxView, error) {
 	return view, err
 }
 
+// fillAsked adds the fields that contact forms may ask for: those that they do ask for first.
+func (v *visit) fillAsked(m helpdesk.Mailbox, view *mailboxView) error {
+	fields, err := v.conversationFields()
+	if fault.Is(err, fault.Forbidden) { // of who has nothing to do with conversations
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	view.Fields = v.at("/settings/fields")
+	for _, key := range m.FormFields {
+		if i := slices.IndexFunc(fields, func(f helpdesk.Field) bool { return f.Key == key && f.CustomerVisible }); i >= 0 {
+			view.Asked = append(view.Asked, tick{ID: key, Text: fields[i].Label, On: true})
+		}
+	}
+	for _, f := range fields {
+		if f.CustomerVisible && !slices.Contains(m.FormFields, f.Key) {
+			view.Asked = append(view.Asked, tick{ID: f.Key, Text: f.Label})
+		}
+	}
+	return nil
+}
+
+// saveAsked changes the fields that contact forms ask for.
+func (v *visit) saveAsked() error {
+	id := v.number("id")
+	if err := v.r.ParseForm(); err != nil {
+		return fault.New(fault.Malformed, "The form could not be read.")
+	}
+	_, err := v.Mailboxes().Update(v.ctx(), id, helpdesk.MailboxInput{FormFields: storage.Some(v.r.PostForm["asked"])})
+	return v.unless(err, "mailboxes/"+itoa(id), v.words.T("Saved"))
+}
+
 // holds are the choices for how long answers can be called back.
 func (v *visit) holds(now int) []hold {
 	var out []hold
@@ -221,7 +260,7 @@ func (v *visit) holds(now int) []hold {
 	for _, s := range all {
 		text := v.words.N(s, "%s second|%s seconds")
 		if s == 0 {
-			text = v.words.T("Send at once")
+			text = v.words.T("Send immediately")
 		}
 		out = append(out, hold{Seconds: s, Text: text, On: s == now})
 	}
@@ -240,33 +279,33 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 	}
 	forwarded := m.Inbound.Type == ledger.InboundForward
 	if forwarded && state.Class != "ok" && m.Email != "" {
-		state.Link = Link{Text: w.T("Send a test mail"), URL: "mailto:" + m.Email}
+		state.Link = Link{Text: w.T("Send a test email"), URL: "mailto:" + m.Email}
 	}
 	view.Checks = []check{state}
 	view.Live = w.T("Live. New mail arrives within seconds.")
 	if state.Class != "ok" {
-		view.Live = w.T("New mail waits on its server.")
+		view.Live = w.T("New mail waits on the mail server.")
 		if forwarded {
-			view.Live = w.T("It shows what is forwarded to it.")
+			view.Live = w.T("It receives the mail that is forwarded to it.")
 		}
 	}
-	last, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
+	last, err := v.InboundMails().List(v.ctx(), ledger.Filter{MailboxID: m.ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
 	if len(last.Items) > 0 {
 		one := last.Items[0]
-		view.Checks = append(view.Checks, good(w.T("Last mail in"), cmp.Or(one.Subject, w.T("Without a subject")), v.since(one.ReceivedAt)))
+		view.Checks = append(view.Checks, good(w.T("Last email received"), cmp.Or(one.Subject, w.T("(no subject)")), v.since(one.ReceivedAt)))
 	} else {
-		view.Checks = append(view.Checks, waits(w.T("Last mail in"), w.T("None yet"), ""))
+		view.Checks = append(view.Checks, waits(w.T("Last email received"), w.T("None yet"), ""))
 	}
-	counts, err := v.InboundCounts(v.ctx(), m.ID)
+	counts, err := v.InboundMails().Counts(v.ctx(), m.ID)
 	if err != nil {
 		return err
 	}
 	if counts.Quarantined > 0 {
-		c := wrong(w.T("Could not be read"), w.N(int(counts.Quarantined), "%s mail was not imported. It is kept.|%s mails were not imported. They are kept."), "")
-		c.Link = Link{Text: w.T("Show it"), URL: v.at("/settings/ledger")}
+		c := wrong(w.T("Could not be read"), w.N(int(counts.Quarantined), "%s email could not be imported. We kept it.|%s emails could not be imported. We kept them."), "")
+		c.Link = Link{Text: w.T("Show"), URL: v.at("/settings/ledger")}
 		view.Checks = append(view.Checks, c)
 	}
 	if t, ok := v.lastTest(m.ID); ok && m.Inbound.Type != ledger.InboundForward {
@@ -276,7 +315,7 @@ func (v *visit) connectionState(m helpdesk.Mailbox, view *mailboxView) error {
 }
 
 func (v *visit) saveMailbox() error {
-	old, err := v.Mailbox(v.ctx(), v.number("id"))
+	old, err := v.Mailboxes().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -292,7 +331,7 @@ func (v *visit) saveMailbox() error {
 			in.Inbound = storage.Some(inbound)
 		}
 	}
-	m, err := v.UpdateMailbox(v.ctx(), old.ID, in)
+	m, err := v.Mailboxes().Update(v.ctx(), old.ID, in)
 	if fault.Is(err, fault.Invalid) {
 		return v.mailboxNotSaved(old, form, err)
 	}
@@ -302,7 +341,7 @@ func (v *visit) saveMailbox() error {
 	if v.may(identity.AccountsUpdate) && v.r.PostForm.Has("hold") {
 		seconds := time.Duration(v.field("hold")) * time.Second
 		if seconds != v.account.SendHold {
-			if _, err := v.UpdateAccount(v.ctx(), identity.AccountUpdate{Name: v.account.Name, SendHold: storage.Some(seconds)}); err != nil {
+			if _, err := v.Account().Update(v.ctx(), identity.AccountUpdate{Name: v.account.Name, SendHold: storage.Some(seconds)}); err != nil {
 				return err
 			}
 		}
@@ -327,7 +366,7 @@ func (v *visit) testMailbox() error {
 	path := "mailboxes/" + itoa(id)
 	t, err := v.try(id)
 	if err == nil && t.Mailbox == 0 {
-		v.say(toast{Text: v.words.T("Connections cannot be tested here"), Bad: true})
+		v.say(toast{Text: v.words.T("This server cannot test connections"), Bad: true})
 		return v.see(v.at("/settings/" + path))
 	}
 	if err == nil && t.Failure != "" {
@@ -339,9 +378,9 @@ func (v *visit) testMailbox() error {
 
 func (v *visit) deleteMailbox() error {
 	id := v.number("id")
-	err := v.DeleteMailbox(v.ctx(), id, false)
+	err := v.Mailboxes().Delete(v.ctx(), id, false)
 	if fault.Is(err, fault.Conflict) {
-		v.say(toast{Text: v.words.T("It has conversations. Move or delete them first."), Bad: true})
+		v.say(toast{Text: v.words.T("This mailbox has conversations. Move or delete them first."), Bad: true})
 		return v.see(v.at("/settings/mailboxes/" + itoa(id)))
 	}
 	return v.unless(err, "mailboxes", v.words.T("Mailbox deleted"))
@@ -366,7 +405,7 @@ func (v *visit) cardOf(d sending.Domain) domainCard {
 	for _, r := range d.Records {
 		c.Records = append(c.Records, recordRow{Label: r.Label, Type: r.Type, Host: r.Hostname, Value: r.Value, Found: r.Verified, Problem: r.Problem})
 		if r.Label == sending.LabelDMARC && !r.Verified && c.Missing == "" {
-			c.Missing = v.words.T("Without a DMARC record some providers put your replies into spam.")
+			c.Missing = v.words.T("Without a DMARC record, some providers may treat your replies as spam.")
 		}
 		if r.Label == sending.LabelDKIM && !r.Verified {
 			c.Missing = v.words.T("Replies are signed as soon as the DKIM record is found.")
@@ -381,7 +420,7 @@ func (v *visit) domainOf(email string) (*domainCard, error) {
 	if name == "" || !v.may(identity.DomainsView) {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	page, err := v.Domains(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Domains().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -405,7 +444,7 @@ type domainsView struct {
 func (v *visit) domainsPage() error { return v.listDomains("", nil, 0) }
 
 func (v *visit) listDomains(name string, problems map[string]string, status int) error {
-	page, err := v.Domains(v.ctx(), v.pageOf(20))
+	page, err := v.Domains().List(v.ctx(), v.pageOf(20))
 	if err != nil {
 		return err
 	}
@@ -418,7 +457,7 @@ func (v *visit) listDomains(name string, problems map[string]string, status int)
 
 func (v *visit) addDomain() error {
 	name := v.r.PostFormValue("domain")
-	d, err := v.CreateDomain(v.ctx(), name)
+	d, err := v.Domains().Create(v.ctx(), name)
 	if fault.Is(err, fault.Invalid) {
 		return v.listDomains(name, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -426,7 +465,7 @@ func (v *visit) addDomain() error {
 }
 
 func (v *visit) checkDomain() error {
-	d, err := v.VerifyDomain(v.ctx(), v.number("id"))
+	d, err := v.Domains().Verify(v.ctx(), v.number("id"))
 	found := 0
 	for _, r := range d.Records {
 		if r.Verified {
@@ -437,7 +476,7 @@ func (v *visit) checkDomain() error {
 }
 
 func (v *visit) deleteDomain() error {
-	return v.unless(v.DeleteDomain(v.ctx(), v.number("id")), "domains", v.words.T("Domain deleted"))
+	return v.unless(v.Domains().Delete(v.ctx(), v.number("id")), "domains", v.words.T("Domain deleted"))
 }
 
 type ledgerView struct{ Rows []ledgerRow }
@@ -452,39 +491,39 @@ type ledgerRow struct {
 const maxLedger = 25
 
 func (v *visit) ledgerPage() error {
-	boxes, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: maxNav})
+	boxes, err := v.Mailboxes().List(v.ctx(), storage.PageRequest{Limit: maxNav})
 	if err != nil {
 		return err
 	}
 	var view ledgerView
 	for _, m := range boxes.Items {
-		page, err := v.InboundMails(v.ctx(), ledger.Filter{MailboxID: m.ID, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: maxLedger})
+		page, err := v.InboundMails().List(v.ctx(), ledger.Filter{MailboxID: m.ID, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: maxLedger})
 		if err != nil {
 			return err
 		}
 		for _, one := range page.Items {
 			view.Rows = append(view.Rows, ledgerRow{
-				Subject: cmp.Or(one.Subject, v.words.T("Without a subject")), From: cmp.Or(one.From.Name, one.From.Email), Mailbox: m.Name, Reason: one.Reason,
+				Subject: cmp.Or(one.Subject, v.words.T("(no subject)")), From: cmp.Or(one.From.Name, one.From.Email), Mailbox: m.Name, Reason: one.Reason,
 				When: v.when(one.ReceivedAt), Action: v.at("/settings/ledger/" + itoa(m.ID) + "/" + itoa(one.ID)), Raw: one.RawKey != "",
 			})
 		}
 	}
-	return v.settingsPage("ledger", v.words.T("Mail that could not be read"), view, 0)
+	return v.settingsPage("ledger", v.words.T("Unreadable mail"), view, 0)
 }
 
 func (v *visit) replayMail() error {
-	_, err := v.ReplayInbound(v.ctx(), v.number("mailbox"), v.number("id"))
-	return v.unless(err, "ledger", v.words.T("It is tried again"))
+	_, err := v.InboundMails().Replay(v.ctx(), v.number("mailbox"), v.number("id"))
+	return v.unless(err, "ledger", v.words.T("Trying it again"))
 }
 
 func (v *visit) ignoreMail() error {
-	_, err := v.IgnoreInbound(v.ctx(), v.number("mailbox"), v.number("id"), v.r.PostFormValue("note"))
-	return v.unless(err, "ledger", v.words.T("Set aside"))
+	_, err := v.InboundMails().Ignore(v.ctx(), v.number("mailbox"), v.number("id"), v.r.PostFormValue("note"))
+	return v.unless(err, "ledger", v.words.T("Dismissed"))
 }
 
 // rawMail sends a mail in its original form, as a download.
 func (v *visit) rawMail() error {
-	body, err := v.OpenRaw(v.ctx(), v.number("mailbox"), v.number("id"))
+	body, err := v.InboundMails().Open(v.ctx(), v.number("mailbox"), v.number("id"))
 	if err != nil {
 		return err
 	}

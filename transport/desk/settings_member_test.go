@@ -28,11 +28,11 @@ func TestMemberWithoutMailboxes(t *testing.T) {
 	}
 	var last helpdesk.Mailbox
 	for n := range 105 {
-		if last, err = b.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some(fmt.Sprint("Box ", n)), Email: storage.Some(fmt.Sprintf("box%d@example.org", n))}); err != nil {
+		if last, err = b.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some(fmt.Sprint("Box ", n)), Email: storage.Some(fmt.Sprintf("box%d@example.org", n))}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.desk.UpdateMember(ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{last.ID})}); err != nil {
+	if _, err := b.desk.Members().Update(ctx, m.ID, identity.MembershipUpdate{RoleIDs: m.RoleIDs, MailboxIDs: storage.Some([]int64{last.ID})}); err != nil {
 		t.Fatal(err)
 	}
 	at := fmt.Sprintf("/settings/members/%d", m.ID)
@@ -40,7 +40,7 @@ func TestMemberWithoutMailboxes(t *testing.T) {
 	if page := b.get(at).body; !strings.Contains(page, fmt.Sprintf(`name="mailbox" value="%d" checked`, last.ID)) || strings.Contains(page, none) {
 		t.Errorf("the last of the mailboxes is not ticked")
 	}
-	if err := b.desk.DeleteMailbox(ctx, last.ID, false); err != nil {
+	if err := b.desk.Mailboxes().Delete(ctx, last.ID, false); err != nil {
 		t.Fatal(err)
 	}
 	if page := b.get(at).body; !strings.Contains(page, none) {
@@ -48,7 +48,7 @@ func TestMemberWithoutMailboxes(t *testing.T) {
 	}
 	role := url.Values{"role": {fmt.Sprint(m.RoleIDs[0])}}
 	b.goOn(b.post(at, role))
-	if got, err := b.desk.Member(ctx, m.ID); err != nil || !slices.Equal(got.MailboxIDs, []int64{last.ID}) {
+	if got, err := b.desk.Members().Get(ctx, m.ID); err != nil || !slices.Equal(got.MailboxIDs, []int64{last.ID}) {
 		t.Errorf("the member is limited to %v now: %v", got.MailboxIDs, err)
 	}
 }

@@ -25,7 +25,7 @@ type choicesRow struct {
 
 // channelNames are the columns of the table.
 func (v *visit) channelNames() []string {
-	return []string{v.words.T("Desk"), v.words.T("Browser"), v.words.T("Mail")}
+	return []string{v.words.T("Desk"), v.words.T("Browser"), v.words.T("Email")}
 }
 
 // kindNames are the names and descriptions of kinds of notifications.
@@ -33,17 +33,19 @@ func (v *visit) kindNames(k helpdesk.NotificationKind) (text, more string) {
 	w := v.words
 	switch k {
 	case helpdesk.NotifyAssigned:
-		return w.T("Assigned to you"), w.T("Somebody assigns a conversation to you.")
+		return w.T("Assigned to you"), w.T("Someone assigns a conversation to you.")
 	case helpdesk.NotifyUnassigned:
-		return w.T("New and unassigned"), w.T("A customer starts a conversation that is assigned to nobody.")
+		return w.T("New and unassigned"), w.T("A customer starts a conversation, and it is unassigned.")
 	case helpdesk.NotifyReplied:
-		return w.T("Customer answered"), w.T("In a conversation that is yours, or that you follow.")
+		return w.T("Customer replied"), w.T("In a conversation that you follow or that is assigned to you.")
 	case helpdesk.NotifyMentioned:
-		return w.T("Mentioned"), w.T("Somebody mentions you in a note.")
+		return w.T("Mentioned"), w.T("Someone mentions you in a note.")
 	case helpdesk.NotifyFailed:
-		return w.T("Not delivered"), w.T("Your answer, or one in your conversation, was not delivered.")
+		return w.T("Not delivered"), w.T("Your reply, or a reply in your conversation, was not delivered.")
+	case helpdesk.NotifyRule:
+		return w.T("Told by a rule"), w.T("A rule tells you about a conversation.")
 	case helpdesk.NotifyMailbox:
-		return w.T("Mailbox needs attention"), w.T("Its mail is not fetched any more.")
+		return w.T("Mailbox needs attention"), w.T("Its mail is no longer being fetched.")
 	}
 	return string(k), ""
 }
@@ -56,7 +58,7 @@ func (v *visit) toldKinds() []helpdesk.NotificationKind {
 }
 
 func (v *visit) choicesPage() error {
-	chosen, err := v.NotifyChoices(v.ctx())
+	chosen, err := v.Notifications().Choices(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -88,6 +90,6 @@ func (v *visit) saveChoices() error {
 		}
 		choices = append(choices, choice)
 	}
-	_, err := v.ChooseNotifications(v.ctx(), choices)
+	_, err := v.Notifications().Choose(v.ctx(), choices)
 	return v.unless(err, "notifications", v.words.T("Saved"))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
+	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -22,12 +23,13 @@ type repliesView struct {
 
 type replyRow struct {
 	Name, Brief, URL string
+	Acts             string // what it does besides
 	Shared           bool
 	Files            int
 }
 
 func (v *visit) repliesPage() error {
-	page, err := v.SavedReplies(v.ctx(), "", v.pageOf(100))
+	page, err := v.SavedReplies().List(v.ctx(), "", v.pageOf(100))
 	if err != nil {
 		return err
 	}
@@ -36,8 +38,12 @@ func (v *visit) repliesPage() error {
 	if err != nil {
 		return err
 	}
+	acts, err := v.macroTexts(page.Items...)
+	if err != nil {
+		return err
+	}
 	for _, r := range page.Items {
-		view.Rows = append(view.Rows, replyRow{Files: files[r.ID], Name: r.Name, Brief: mailhtml.Preview(r.Body, 120, false), URL: v.at("/settings/replies/" + itoa(r.ID)), Shared: r.UserID == 0})
+		view.Rows = append(view.Rows, replyRow{Acts: v.words.list(acts[r.ID]), Files: files[r.ID], Name: r.Name, Brief: mailhtml.Preview(r.Body, 120, false), URL: v.at("/settings/replies/" + itoa(r.ID)), Shared: r.UserID == 0})
 	}
 	return v.settingsPage("replies", v.words.T("Saved replies"), view, 0)
 }
@@ -50,10 +56,14 @@ type replyView struct {
 	Shared                    bool
 	CanShare, CanUpdate       bool
 	CanDelete                 bool
-	Places                    []string
+	Places                    []tick
 	Files                     []fileView
 	MaxFiles                  int
 	Errors                    map[string]string
+	Actions                   []rules.Action
+	Then                      rulePart // these in the form
+	Problem                   string   // of the actions
+	Acts                      []string // the actions in words
 }
 
 func (v *visit) newReplyPage() error {
@@ -63,8 +73,23 @@ func (v *visit) newReplyPage() error {
 func (v *visit) showReply(view replyView, status int) error {
 	view.MaxFiles = helpdesk.MaxReplyFiles
 	view.List, view.CanShare, view.Errors = v.at("/settings/replies"), v.may(identity.ViewsCreate), orEmpty(view.Errors)
-	for _, name := range helpdesk.ReplyPlaceholders() {
-		view.Places = append(view.Places, "{{"+name+"}}")
+	if err := v.fillActions(&view); err != nil {
+		return err
+	}
+	places, err := v.SavedReplies().Placeholders(v.ctx())
+	if err != nil {
+		return err
+	}
+	view.Places = v.places(helpdesk.ReplyPlaceholders())
+	for _, p := range places {
+		if p.Field.ID == 0 {
+			continue
+		}
+		text := p.Field.Label
+		if p.Field.AppliesTo == helpdesk.FieldOfCustomer {
+			text = v.words.T("Customer") + ": " + text
+		}
+		view.Places = append(view.Places, tick{ID: "{{" + p.Name + "}}", Text: text})
 	}
 	return v.settingsPage("reply", view.Title, view, status)
 }
@@ -74,12 +99,12 @@ func (v *visit) replyView(r helpdesk.SavedReply) (replyView, error) {
 	own := v.may(identity.InteractionsCreate)
 	view := replyView{
 		Title: r.Name, Name: r.Name, Action: v.at("/settings/replies/" + itoa(r.ID)), Body: mailhtml.Text(r.Body), HTML: safeHTML(plainStyle(r.Body)),
-		Shared: r.UserID == 0, CanUpdate: own, CanDelete: own,
+		Shared: r.UserID == 0, CanUpdate: own, CanDelete: own, Actions: r.Actions,
 	}
 	if view.Shared {
 		view.CanUpdate, view.CanDelete = own && v.may(identity.ViewsUpdate), own && v.may(identity.ViewsDelete)
 	}
-	files, err := v.ReplyFiles(v.ctx(), r.ID)
+	files, err := v.SavedReplies().Files(v.ctx(), r.ID)
 	for _, f := range files {
 		at := view.Action + "/files/" + itoa(f.ID)
 		view.Files = append(view.Files, fileView{ID: f.ID, Name: f.Filename, Size: f.SizeHuman(), URL: at, Remove: at + "/remove", Image: shownImage(f.ContentType, f.Size)})
@@ -88,7 +113,7 @@ func (v *visit) replyView(r helpdesk.SavedReply) (replyView, error) {
 }
 
 func (v *visit) replyPage() error {
-	r, err := v.SavedReply(v.ctx(), v.number("id"))
+	r, err := v.SavedReplies().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -101,12 +126,12 @@ func (v *visit) replyPage() error {
 
 // replyFile serves a file of a saved reply.
 func (v *visit) replyFile() error {
-	f, err := v.ReplyFile(v.ctx(), v.number("id"), v.number("file"))
+	f, err := v.SavedReplies().File(v.ctx(), v.number("id"), v.number("file"))
 	if err != nil {
 		return err
 	}
 	return v.serveFile(f.ContentType, f.Filename, "reply-file-"+itoa(f.ID), f.CreatedAt, f.Size, func(offset int64) (io.ReadCloser, error) {
-		return v.OpenReplyFile(v.ctx(), f, offset, -1)
+		return v.SavedReplies().OpenFile(v.ctx(), f, offset, -1)
 	})
 }
 
@@ -138,11 +163,17 @@ func (v *visit) addReply() error {
 	if err != nil {
 		return err
 	}
-	in := v.replyInput("")
-	r, err := v.CreateSavedReply(v.ctx(), in)
-	if fault.Is(err, fault.Invalid) {
-		view := replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: true}
-		return v.showReply(view.with(in, v.problems(err)), http.StatusUnprocessableEntity)
+	view := replyView{Title: v.words.T("New saved reply"), Action: v.at("/settings/replies"), CanUpdate: true}
+	in, edited, err := v.replyActions(v.replyInput(""), nil)
+	if err != nil {
+		return err
+	}
+	if edited {
+		return v.showReply(view.with(in, nil), 0)
+	}
+	r, err := v.SavedReplies().Create(v.ctx(), in)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
+		return v.replyRefused(view, in, err)
 	}
 	if err != nil {
 		return err
@@ -153,7 +184,9 @@ func (v *visit) addReply() error {
 // replySaved adds files to a saved reply. The reply is saved even if a file is refused; its page then names the file.
 func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done string) error {
 	for _, f := range files {
-		_, err := opened(f, func(up helpdesk.Upload) (helpdesk.ReplyFile, error) { return v.CreateReplyFile(v.ctx(), id, up) })
+		_, err := opened(f, func(up helpdesk.Upload) (helpdesk.ReplyFile, error) {
+			return v.SavedReplies().CreateFile(v.ctx(), id, up)
+		})
 		refused, ok := asFault(err)
 		if err != nil && (!ok || refused.Kind != fault.Invalid && refused.Kind != fault.TooLarge && refused.Kind != fault.Conflict) {
 			return err
@@ -166,7 +199,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 			for _, problem := range v.problems(err) {
 				why = problem
 			}
-			v.say(toast{Text: v.words.T("The reply is saved, but not with %s: %s", f.Filename, v.words.T(why)), Bad: true})
+			v.say(toast{Text: v.words.T("The reply was saved without %s: %s", f.Filename, v.words.T(why)), Bad: true})
 			return v.see(v.at("/settings/replies/" + itoa(id)))
 		}
 	}
@@ -176,6 +209,7 @@ func (v *visit) replySaved(id int64, files []*multipart.FileHeader, path, done s
 // with returns the form as submitted, with its problems.
 func (r replyView) with(in helpdesk.SavedReplyInput, problems map[string]string) replyView {
 	r.Name, r.Body, r.HTML, r.Shared, r.Errors = in.Name, mailhtml.Text(in.Body), safeHTML(plainStyle(mailhtml.FromInput(in.Body))), in.Shared.Or(false), problems
+	r.Actions = in.Actions.Or(nil)
 	return r
 }
 
@@ -187,7 +221,7 @@ func (v *visit) changeReply() error {
 // submitted and saved, too.
 func (v *visit) removeReplyFile() error {
 	return v.keepReply("replies/"+v.r.PathValue("id"), func(id int64) error {
-		err := v.DeleteReplyFile(v.ctx(), id, v.number("file"))
+		err := v.SavedReplies().DeleteFile(v.ctx(), id, v.number("file"))
 		if fault.Is(err, fault.NotFound) { // it is removed already
 			return nil
 		}
@@ -202,18 +236,26 @@ func (v *visit) keepReply(path string, then func(id int64) error) error {
 		return err
 	}
 	id := v.number("id")
-	old, err := v.SavedReply(v.ctx(), id)
+	old, err := v.SavedReplies().Get(v.ctx(), id)
 	if err != nil {
 		return err
 	}
-	in := v.replyInput(old.Body)
-	_, err = v.UpdateSavedReply(v.ctx(), id, in)
-	if fault.Is(err, fault.Invalid) {
+	in, edited, err := v.replyActions(v.replyInput(old.Body), old.Actions)
+	if err != nil {
+		return err
+	}
+	if !edited {
+		_, err = v.SavedReplies().Update(v.ctx(), id, in)
+	}
+	if edited || fault.Is(err, fault.Invalid) || fault.Is(err, fault.NotFound) {
 		view, readErr := v.replyView(old)
-		if readErr != nil {
+		switch {
+		case readErr != nil:
 			return readErr
+		case edited:
+			return v.showReply(view.with(in, nil), 0)
 		}
-		return v.showReply(view.with(in, v.problems(err)), http.StatusUnprocessableEntity)
+		return v.replyRefused(view, in, err)
 	}
 	if err != nil {
 		return err
@@ -225,42 +267,7 @@ func (v *visit) keepReply(path string, then func(id int64) error) error {
 }
 
 func (v *visit) deleteReply() error {
-	return v.unless(v.DeleteSavedReply(v.ctx(), v.number("id")), "replies", v.words.T("Saved reply deleted"))
-}
-
-type viewsView struct {
-	Rows                 []viewRow
-	Next                 string
-	CanUpdate, CanDelete bool
-}
-
-type viewRow struct{ Name, URL, Filter, Action string }
-
-// viewsPage lists the saved views. They are created from a list, and renamed and deleted here.
-func (v *visit) viewsPage() error {
-	page, err := v.Views(v.ctx(), v.pageOf(100))
-	if err != nil {
-		return err
-	}
-	view := viewsView{Next: v.older("/settings/views", page.Next), CanUpdate: v.may(identity.ViewsUpdate), CanDelete: v.may(identity.ViewsDelete)}
-	for _, one := range page.Items {
-		view.Rows = append(view.Rows, viewRow{Name: one.Name, URL: v.at("/inbox/view-" + itoa(one.ID)), Action: v.at("/settings/views/" + itoa(one.ID))})
-	}
-	return v.settingsPage("views", v.words.T("Saved views"), view, 0)
-}
-
-func (v *visit) renameView() error {
-	id := v.number("id")
-	old, err := v.View(v.ctx(), id)
-	if err != nil {
-		return err
-	}
-	_, err = v.UpdateView(v.ctx(), id, helpdesk.ViewInput{Name: v.r.PostFormValue("name"), Filter: old.Filter})
-	return v.unless(err, "views", v.words.T("Saved"))
-}
-
-func (v *visit) deleteView() error {
-	return v.unless(v.DeleteView(v.ctx(), v.number("id")), "views", v.words.T("View deleted"))
+	return v.unless(v.SavedReplies().Delete(v.ctx(), v.number("id")), "replies", v.words.T("Saved reply deleted"))
 }
 
 type portalView struct {
@@ -279,20 +286,20 @@ type portalRow struct{ ID, Name, Kind, Made, Used, Action string }
 func (v *visit) portalPage() error { return v.listPortalKeys(portalView{}, 0) }
 
 func (v *visit) listPortalKeys(view portalView, status int) error {
-	page, err := v.PortalKeys(v.ctx(), v.pageOf(50))
+	page, err := v.PortalKeys().List(v.ctx(), v.pageOf(50))
 	if err != nil {
 		return err
 	}
 	view.Action, view.Next, view.Errors = v.at("/settings/portal"), v.older("/settings/portal", page.Next), orEmpty(view.Errors)
 	view.CanChange = v.may(identity.AccountsUpdate)
 	for _, k := range page.Items {
-		row := portalRow{ID: itoa(k.ID), Name: k.Name, Kind: v.words.T("Public key (EdDSA)"), Made: v.words.T("made %s", v.when(k.CreatedAt)), Used: v.words.T("never used"),
+		row := portalRow{ID: itoa(k.ID), Name: k.Name, Kind: v.words.T("Public key (EdDSA)"), Made: v.words.T("created %s", v.when(k.CreatedAt)), Used: v.words.T("never used"),
 			Action: v.at("/settings/portal/" + itoa(k.ID) + "/delete")}
 		if k.Algorithm == helpdesk.PortalHS256 {
 			row.Kind = v.words.T("Shared secret (HS256)")
 		}
 		if !k.LastUsedAt.IsZero() {
-			row.Used = v.words.T("used %s", v.when(k.LastUsedAt))
+			row.Used = v.words.T("last used %s", v.when(k.LastUsedAt))
 		}
 		view.Rows = append(view.Rows, row)
 	}
@@ -305,7 +312,7 @@ func (v *visit) addPortalKey() error {
 	if in.Algorithm == helpdesk.PortalHS256 {
 		in.PublicKey = ""
 	}
-	key, secret, err := v.CreatePortalKey(v.ctx(), in)
+	key, secret, err := v.PortalKeys().Create(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		return v.listPortalKeys(portalView{Name: in.Name, Key: in.PublicKey, Algorithm: in.Algorithm, Errors: v.problems(err)}, http.StatusUnprocessableEntity)
 	}
@@ -316,12 +323,12 @@ func (v *visit) addPortalKey() error {
 }
 
 func (v *visit) deletePortalKey() error {
-	return v.unless(v.DeletePortalKey(v.ctx(), v.number("id")), "portal", v.words.T("Key deleted"))
+	return v.unless(v.PortalKeys().Delete(v.ctx(), v.number("id")), "portal", v.words.T("Key deleted"))
 }
 
 // saveView saves the filters of a list as a view for all members.
 func (v *visit) saveView() error {
-	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), team: v.field("team"), priority: v.r.PostFormValue("priority"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
+	l := listing{view: "all", sort: v.r.PostFormValue("sort"), status: v.r.PostFormValue("status"), user: v.r.PostFormValue("user"), tag: v.field("tag"), team: v.field("team"), priority: v.r.PostFormValue("priority"), fields: v.r.PostFormValue("fields"), words: strings.TrimSpace(v.r.PostFormValue("q"))}
 	if list := v.r.PostFormValue("list"); list != "" {
 		l.view = list
 	}
@@ -330,7 +337,9 @@ func (v *visit) saveView() error {
 	if err != nil {
 		return err
 	}
-	view, err := v.CreateView(v.ctx(), helpdesk.ViewInput{Name: v.r.PostFormValue("view_name"), Filter: filter})
+	in := helpdesk.ViewInput{Name: v.r.PostFormValue("view_name"), Filter: filter}
+	v.shown(&in)
+	view, err := v.Views().Create(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		for _, text := range v.problems(err) {
 			v.say(toast{Text: text, Bad: true})
@@ -353,7 +362,7 @@ func (v *visit) filterOf(l listing) (helpdesk.ViewFilter, error) {
 	}
 	var f helpdesk.ViewFilter
 	if q.ViewID != 0 {
-		base, err := v.View(v.ctx(), q.ViewID)
+		base, err := v.Views().Get(v.ctx(), q.ViewID)
 		if err != nil {
 			return f, err
 		}
@@ -379,6 +388,15 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	if len(q.Priorities) > 0 {
 		f.Priorities = q.Priorities
 	}
+	if len(q.Fields) > 0 {
+		own := f.Fields
+		f.Fields = q.Fields
+		for key, one := range own {
+			if _, given := q.Fields[key]; !given {
+				f.Fields[key] = one
+			}
+		}
+	}
 	if spam := q.Spam.Or(false); spam { // left out if empty
 		f.Spam = &spam
 	}
@@ -389,6 +407,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 		f.Draft = helpdesk.AgentMe
 	}
 	f.Undelivered = f.Undelivered || q.Undelivered
+	if q.Due != "" {
+		f.Due = q.Due
+	}
 	if q.Snoozed.IsSet() {
 		snoozed := q.Snoozed.Or(false)
 		f.Snoozed = &snoozed

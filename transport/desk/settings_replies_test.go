@@ -26,7 +26,7 @@ func TestSavedReplyForms(t *testing.T) {
 	see("", url.Values{"name": {"Thanks"}, "rich": {"1"}, "html": {rich}, "shared": {"1"}})
 	see("", url.Values{"name": {"Mine"}, "body": {"Line one\r\nLine two"}})
 	text := func(id int64) string {
-		r, err := b.desk.SavedReply(t.Context(), id)
+		r, err := b.desk.SavedReplies().Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,8 +45,8 @@ func TestSavedReplyForms(t *testing.T) {
 		form url.Values
 		says string
 	}{
-		"without a name":      {"", url.Values{"body": {"x"}}, "This is missing"},
-		"without a text":      {"/1", url.Values{"name": {"Empty"}, "shared": {"1"}}, "This is missing"},
+		"without a name":      {"", url.Values{"body": {"x"}}, "This is required"},
+		"without a text":      {"/1", url.Values{"name": {"Empty"}, "shared": {"1"}}, "This is required"},
 		"unknown placeholder": {"/1", url.Values{"name": {"X"}, "body": {"{{customer.iban}}"}, "shared": {"1"}}, "{{customer.iban}}"},
 		"a name twice":        {"", url.Values{"name": {"many THANKS"}, "body": {"kept words"}, "shared": {"1"}}, "kept words"},
 	} {
@@ -79,7 +79,7 @@ func TestReplyFileForms(t *testing.T) {
 	fields := url.Values{"name": {"Terms"}, "body": {"Here they are."}}
 	names := func(id int64) (out []string) {
 		t.Helper()
-		files, err := b.desk.ReplyFiles(t.Context(), id)
+		files, err := b.desk.SavedReplies().Files(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestReplyFileForms(t *testing.T) {
 		t.Errorf("the file: %d %q", got.status, got.body)
 	}
 	got := b.submit("/settings/replies/1", fields, "run.exe")
-	if got.location != "/desk/a/1/settings/replies/1" || !strings.Contains(b.goOn(got), "The reply is saved, but not with run.exe") {
+	if got.location != "/desk/a/1/settings/replies/1" || !strings.Contains(b.goOn(got), "The reply was saved without run.exe") {
 		t.Errorf("a file that is refused: %d %s", got.status, got.location)
 	}
 	fields.Set("body", "Kept with the button.")
@@ -115,7 +115,7 @@ func TestReplyFileForms(t *testing.T) {
 	if diff := cmp.Diff([]string{"b.txt", "c.txt"}, names(1)); diff != "" {
 		t.Error(diff)
 	}
-	if r, err := b.desk.SavedReply(t.Context(), 1); err != nil || !strings.Contains(r.Body, "Kept with the button") {
+	if r, err := b.desk.SavedReplies().Get(t.Context(), 1); err != nil || !strings.Contains(r.Body, "Kept with the button") {
 		t.Error(r.Body, err)
 	}
 	for _, path := range []string{"/settings/replies/1/files/2", "/settings/replies/1"} {
@@ -133,7 +133,7 @@ func TestSavedViewForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx := t.Context()
-	tag, err := b.desk.CreateTag(ctx, helpdesk.TagInput{Name: "Refund"})
+	tag, err := b.desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Refund"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestSavedViewForms(t *testing.T) {
 		tt.form.Set("view_name", name)
 		got := b.post("/views", tt.form)
 		id, _ := strconv.ParseInt(strings.TrimPrefix(got.location, "/desk/a/1/inbox/view-"), 10, 64)
-		view, err := b.desk.View(ctx, id)
+		view, err := b.desk.Views().Get(ctx, id)
 		if err != nil {
 			t.Errorf("%s: %d %s %v", name, got.status, got.location, err)
 			continue
@@ -174,11 +174,11 @@ func TestSavedViewForms(t *testing.T) {
 		t.Errorf("of no list: %d", got.status)
 	}
 	b.post("/settings/views/1", url.Values{"name": {"Renamed"}})
-	if view, err := b.desk.View(ctx, 1); err != nil || view.Name != "Renamed" || len(view.Filter.Statuses)+len(view.Filter.Words)+len(view.Filter.Draft) == 0 {
+	if view, err := b.desk.Views().Get(ctx, 1); err != nil || view.Name != "Renamed" || len(view.Filter.Statuses)+len(view.Filter.Words)+len(view.Filter.Draft) == 0 {
 		t.Error(view, err)
 	}
 	b.post("/settings/views/1/delete", nil)
-	if page, err := b.desk.Views(ctx, storage.PageRequest{Limit: 100}); err != nil || len(page.Items) != 6 {
+	if page, err := b.desk.Views().List(ctx, storage.PageRequest{Limit: 100}); err != nil || len(page.Items) != 6 {
 		t.Error(len(page.Items), err)
 	}
 }
@@ -190,10 +190,10 @@ func TestViewDefaults(t *testing.T) {
 	ctx := t.Context()
 	done := b.asks("ada@example.net", "Finished", "Thank you")
 	b.asks("bo@example.net", "Unfinished", "Please")
-	if _, err := b.desk.UpdateConversations(ctx, []int64{done.ID}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}); err != nil {
+	if _, err := b.desk.Conversations().UpdateAll(ctx, []int64{done.ID}, helpdesk.BulkUpdate{Status: storage.Some(helpdesk.StatusClosed)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.desk.CreateView(ctx, helpdesk.ViewInput{Name: "Done", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusClosed}}}); err != nil {
+	if _, err := b.desk.Views().Create(ctx, helpdesk.ViewInput{Name: "Done", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusClosed}}}); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string][2]bool{"": {true, false}, "?status=open": {false, true}, "?status=all": {true, true}, "?sort=oldest": {true, false}} {
@@ -230,7 +230,7 @@ func TestPortalKeyForms(t *testing.T) {
 		}
 	}
 	b.post("/settings/portal/1/delete", nil)
-	if page, err := b.desk.PortalKeys(t.Context(), storage.PageRequest{Limit: 10}); err != nil || len(page.Items) != 1 {
+	if page, err := b.desk.PortalKeys().List(t.Context(), storage.PageRequest{Limit: 10}); err != nil || len(page.Items) != 1 {
 		t.Error(len(page.Items), err)
 	}
 }
@@ -242,26 +242,26 @@ func TestCustomerNoteAndMerge(t *testing.T) {
 	ctx := t.Context()
 	b.asks("ada@example.net", "Door", "It is stuck")
 	b.asks("a.lovelace@example.net", "Lock", "It is stuck too")
-	conversation, err := b.desk.Conversation(ctx, 1)
+	conversation, err := b.desk.Conversations().Get(ctx, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := conversation.CustomerID
-	if conversation, err = b.desk.Conversation(ctx, 2); err != nil {
+	if conversation, err = b.desk.Conversations().Get(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
 	second := conversation.CustomerID
 	at := func(id int64, rest string) string { return "/customers/" + strconv.FormatInt(id, 10) + rest }
 	b.post(at(first, "/note"), url.Values{"note": {"Calls early.\r\n<b>Careful</b>\x00\u202e"}, "back": {"/desk/a/1/c/1"}})
 	b.post(at(second, "/note"), url.Values{"note": {"Pays late."}})
-	if c, err := b.desk.Customer(ctx, first); err != nil || c.Note != "Calls early.\n<b>Careful</b>" {
+	if c, err := b.desk.Customers().Get(ctx, first); err != nil || c.Note != "Calls early.\n<b>Careful</b>" {
 		t.Errorf("%q %v", c.Note, err)
 	}
 	if got := b.get("/c/1"); !strings.Contains(got.body, "Calls early.\n&lt;b&gt;Careful") {
 		t.Error("the note is not beside the conversation")
 	}
 	b.post(at(first, "/note"), url.Values{"note": {strings.Repeat("x", helpdesk.MaxNote+1)}})
-	if c, err := b.desk.Customer(ctx, first); err != nil || len(c.Note) > 100 {
+	if c, err := b.desk.Customers().Get(ctx, first); err != nil || len(c.Note) > 100 {
 		t.Errorf("a note that is too long: %d %v", len(c.Note), err)
 	}
 	for path, form := range map[string]url.Values{"/note": {"note": {"x"}}, "/merge": {"into": {strconv.FormatInt(second, 10)}}} {
@@ -286,7 +286,7 @@ func TestCustomerNoteAndMerge(t *testing.T) {
 	if got := b.post(at(first, "/merge"), url.Values{"into": {strconv.FormatInt(second, 10)}}); got.location != "/desk/a/1"+at(second, "") {
 		t.Errorf("%d %s", got.status, got.location)
 	}
-	if c, err := b.desk.Customer(ctx, second); err != nil || len(c.Emails) != 2 || c.Note != "Pays late.\n\nCalls early.\n<b>Careful</b>" {
+	if c, err := b.desk.Customers().Get(ctx, second); err != nil || len(c.Emails) != 2 || c.Note != "Pays late.\n\nCalls early.\n<b>Careful</b>" {
 		t.Errorf("%+v %v", c, err)
 	}
 	if got := b.get(at(first, "")); got.status != http.StatusNotFound {

@@ -34,7 +34,7 @@ func (v *visit) sessions() ([]sessionRow, error) {
 	for _, s := range page.Items {
 		row := sessionRow{Device: s.Name, Since: v.words.T("since %s", v.when(s.CreatedAt)), Here: s.ID == v.caller.TokenID(), End: v.at("/settings/sessions/" + itoa(s.ID))}
 		if !s.LastUsedAt.IsZero() {
-			row.Used = v.words.T("used %s", v.when(s.LastUsedAt))
+			row.Used = v.words.T("last used %s", v.when(s.LastUsedAt))
 		}
 		rows = append(rows, row)
 	}
@@ -50,7 +50,7 @@ func (v *visit) endSession() error {
 	if err := admin.DeleteOwnToken(v.ctx(), v.number("session")); err != nil {
 		return err
 	}
-	return v.saved("profile", v.words.T("Signed out there"))
+	return v.saved("profile", v.words.T("Session signed out"))
 }
 
 func (v *visit) endOtherSessions() error {

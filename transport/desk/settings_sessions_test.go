@@ -51,7 +51,7 @@ func TestSessionsOfProfile(t *testing.T) {
 // session signs the owner in on a device, and returns the cookie.
 func (b *bundle) session(device string) string {
 	b.Helper()
-	s, err := b.service.StartSession(b.Context(), b.service.As(b.owner.ID), device)
+	s, err := b.service.SignIn().StartSession(b.Context(), b.service.As(b.owner.ID), device)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,7 +16,7 @@ type signatureForm struct {
 	Action string
 	Body   string // as text
 	HTML   template.HTML
-	Places []string
+	Places []tick
 	Quotes []tick // of a mailbox
 	Files  []fileView
 	Errors map[string]string
@@ -24,10 +24,22 @@ type signatureForm struct {
 
 func (v *visit) signatureForm(path, body string) *signatureForm {
 	f := &signatureForm{Action: v.at("/settings/" + path), Body: mailhtml.Text(body), HTML: safeHTML(plainStyle(body)), Errors: map[string]string{}}
-	for _, name := range helpdesk.SignaturePlaceholders() {
-		f.Places = append(f.Places, "{{"+name+"}}")
-	}
+	f.Places = v.places(helpdesk.SignaturePlaceholders())
 	return f
+}
+
+// places are placeholders that a text can have, with what stands there afterwards.
+func (v *visit) places(names []string) []tick {
+	texts := map[string]string{
+		"customer.first_name": say("Customer's first name"), "customer.name": say("Customer's name"), "agent.name": say("Name of whoever replies"),
+		"conversation.number": say("Conversation number"), "conversation.subject": say("Subject"),
+		"mailbox.name": say("Mailbox name"), "mailbox.email": say("Mailbox address"),
+	}
+	var out []tick
+	for _, name := range names {
+		out = append(out, tick{ID: "{{" + name + "}}", Text: v.words.T(texts[name])})
+	}
+	return out
 }
 
 // refuse shows the form again with its problems.
@@ -65,7 +77,7 @@ func (v *visit) mailboxSignature(m helpdesk.Mailbox) *signatureForm {
 }
 
 func (v *visit) saveMailboxSignature() error {
-	m, err := v.Mailbox(v.ctx(), v.number("id"))
+	m, err := v.Mailboxes().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -74,7 +86,7 @@ func (v *visit) saveMailboxSignature() error {
 	if quotes := v.r.PostFormValue("quotes"); quotes != "" {
 		in.Quotes = storage.Some(helpdesk.QuotePolicy(quotes))
 	}
-	if _, err = v.UpdateMailbox(v.ctx(), m.ID, in); fault.Is(err, fault.Invalid) {
+	if _, err = v.Mailboxes().Update(v.ctx(), m.ID, in); fault.Is(err, fault.Invalid) {
 		view, failed := v.mailboxView(m)
 		if failed != nil {
 			return failed
@@ -86,12 +98,12 @@ func (v *visit) saveMailboxSignature() error {
 }
 
 func (v *visit) saveSignature() error {
-	old, err := v.Signature(v.ctx())
+	old, err := v.Signatures().Get(v.ctx())
 	if err != nil {
 		return err
 	}
 	body := v.writtenBody(old)
-	if _, err = v.SetSignature(v.ctx(), body); fault.Is(err, fault.Invalid) {
+	if _, err = v.Signatures().Set(v.ctx(), body); fault.Is(err, fault.Invalid) {
 		return v.showProfile(v.user.Name, nil, http.StatusUnprocessableEntity, func(f *signatureForm) { f.refuse(v, body, err) })
 	}
 	return v.unless(err, "profile", v.words.T("Saved"))

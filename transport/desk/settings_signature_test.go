@@ -27,15 +27,15 @@ func TestSignatureForms(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.location)
 		}
 	}
-	was, err := b.desk.Signature(ctx)
+	was, err := b.desk.Signatures().Get(ctx)
 	if err != nil || !strings.Contains(was, "<b>regards</b>") {
 		t.Fatalf("%q, %v", was, err)
 	}
 	b.post("/settings/signature", url.Values{"body": {"Kind regards, {{agent.name}}\r\n"}})
-	if got, _ := b.desk.Signature(ctx); got != was {
+	if got, _ := b.desk.Signatures().Get(ctx); got != was {
 		t.Errorf("a text that stays loses its formatting without scripts: %q", got)
 	}
-	m, err := b.desk.Mailbox(ctx, 1)
+	m, err := b.desk.Mailboxes().Get(ctx, 1)
 	if err != nil || m.Signature != "Acme &amp; Co" || m.Quotes != helpdesk.QuoteAll {
 		t.Errorf("%q, %q, %v", m.Signature, m.Quotes, err)
 	}
@@ -47,11 +47,11 @@ func TestSignatureForms(t *testing.T) {
 	if got := b.post("/settings/mailboxes/1/signature", url.Values{"body": {"x"}}, "As", "other"); got.status != http.StatusForbidden {
 		t.Errorf("the mailbox's by who may not: %d", got.status)
 	}
-	if _, err := b.desk.UpdateMailbox(ctx, 1, helpdesk.MailboxInput{Signature: storage.Some(`<img src="https://tracker.example/logo.png" alt="Logo"> Acme`)}); err != nil {
+	if _, err := b.desk.Mailboxes().Update(ctx, 1, helpdesk.MailboxInput{Signature: storage.Some(`<img src="https://tracker.example/logo.png" alt="Logo"> Acme`)}); err != nil {
 		t.Fatal(err)
 	}
 	c := b.asks("ada@example.com", "Door", "It is stuck.")
-	if _, err := b.desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "<p>Pull.</p>"}); err != nil {
+	if _, err := b.desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "<p>Pull.</p>"}); err != nil {
 		t.Fatal(err)
 	}
 	page := b.get("/c/" + strconv.FormatInt(c.ID, 10)).body

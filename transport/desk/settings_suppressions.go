@@ -26,7 +26,7 @@ type suppressionRow struct {
 func (v *visit) suppressionsPage() error { return v.listSuppressions(suppressionsView{}, 0) }
 
 func (v *visit) listSuppressions(view suppressionsView, status int) error {
-	page, err := v.Suppressions(v.ctx(), v.pageOf(100))
+	page, err := v.Suppressions().List(v.ctx(), v.pageOf(100))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (v *visit) listSuppressions(view suppressionsView, status int) error {
 			Action: view.Action + "/" + itoa(s.ID) + "/delete"}
 		if !row.Bounced {
 			if row.Who = who[s.UserID].Name; row.Who == "" {
-				row.Who = v.words.T("Somebody who left")
+				row.Who = v.words.T("Former member")
 			}
 		}
 		view.Rows = append(view.Rows, row)
@@ -55,15 +55,15 @@ func (v *visit) listSuppressions(view suppressionsView, status int) error {
 
 func (v *visit) addSuppression() error {
 	in := sending.SuppressionInput{Email: v.r.PostFormValue("email"), Detail: v.r.PostFormValue("detail")}
-	s, err := v.Suppress(v.ctx(), in)
+	s, err := v.Suppressions().Add(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		problems := v.problems(err)
 		if takenAddress(err) {
-			problems["email"] = v.words.T("This address is on the list already")
+			problems["email"] = v.words.T("This address is already on the list")
 		}
 		return v.listSuppressions(suppressionsView{Email: in.Email, Detail: in.Detail, Errors: problems}, http.StatusUnprocessableEntity)
 	}
-	return v.unless(err, "suppressions", v.words.T("No mail goes to %s", s.Email))
+	return v.unless(err, "suppressions", v.words.T("%s will get no more mail", s.Email))
 }
 
 // takenAddress reports whether an address was refused only as it is on the list.
@@ -74,9 +74,9 @@ func takenAddress(err error) bool {
 
 func (v *visit) liftSuppression() error {
 	id := v.number("id")
-	s, err := v.Suppression(v.ctx(), id)
+	s, err := v.Suppressions().Get(v.ctx(), id)
 	if err == nil {
-		err = v.LiftSuppression(v.ctx(), id)
+		err = v.Suppressions().Lift(v.ctx(), id)
 	}
-	return v.unless(err, "suppressions", v.words.T("Mail to %s goes out again", s.Email))
+	return v.unless(err, "suppressions", v.words.T("Mail to %s is allowed again", s.Email))
 }

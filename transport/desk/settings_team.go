@@ -44,11 +44,11 @@ type invitedRow struct{ Email, Until, Action string }
 func (v *visit) membersPage() error { return v.listMembers("", nil, 0) }
 
 func (v *visit) listMembers(address string, problems map[string]string, status int) error {
-	page, err := v.Members(v.ctx(), v.pageOf(50))
+	page, err := v.Members().List(v.ctx(), v.pageOf(50))
 	if err != nil {
 		return err
 	}
-	roles, err := v.Desk.Roles(v.ctx())
+	roles, err := v.Desk.Roles().All(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (v *visit) listMembers(address string, problems map[string]string, status i
 	if view.Rows, err = v.memberRows(page.Items, roles); err != nil {
 		return err
 	}
-	invited, err := v.Invitations(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	invited, err := v.Members().Invitations(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (v *visit) memberRows(members []identity.Membership, roles []identity.Role)
 	for _, m := range members {
 		ids = append(ids, m.UserID)
 	}
-	users, err := v.UsersByID(v.ctx(), ids)
+	users, err := v.Members().Users(v.ctx(), ids)
 	if err != nil {
 		return nil, err
 	}
@@ -102,8 +102,8 @@ func (v *visit) memberRows(members []identity.Membership, roles []identity.Role)
 	var rows []memberRow
 	for _, m := range members {
 		u := byID[m.UserID]
-		row := memberRow{Person: member(u), Email: u.Email, URL: v.at("/settings/members/" + itoa(m.ID)), Seen: v.since(m.LastActivity), Disabled: u.Disabled(), Factor: u.HasSecondFactor()}
-		row.Person.Online = v.Online(m)
+		row := memberRow{Person: v.person(u), Email: u.Email, URL: v.at("/settings/members/" + itoa(m.ID)), Seen: v.since(m.LastActivity), Disabled: u.Disabled(), Factor: u.HasSecondFactor()}
+		row.Person.Online = v.Members().Online(m)
 		var names []string
 		for _, r := range roles {
 			if slices.Contains(m.RoleIDs, r.ID) {
@@ -131,7 +131,7 @@ func (v *visit) boxTicks(on []int64) ([]tick, error) {
 	}
 	var out []tick
 	for req := (storage.PageRequest{Limit: storage.MaxLimit}); ; { // all: one that is not shown could not stay ticked
-		page, err := v.Mailboxes(v.ctx(), req)
+		page, err := v.Mailboxes().List(v.ctx(), req)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +158,7 @@ func (v *visit) ticked(name string) []int64 {
 
 func (v *visit) inviteMember() error {
 	address := strings.TrimSpace(v.r.PostFormValue("email"))
-	i, _, err := v.Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox")})
+	i, _, err := v.Members().Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: v.ticked("role"), MailboxIDs: v.ticked("mailbox")})
 	if fault.Is(err, fault.Invalid) {
 		return v.listMembers(address, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -166,7 +166,7 @@ func (v *visit) inviteMember() error {
 }
 
 func (v *visit) withdrawInvitation() error {
-	return v.unless(v.DeleteInvitation(v.ctx(), v.number("id")), "members", v.words.T("The invitation is withdrawn"))
+	return v.unless(v.Members().DeleteInvitation(v.ctx(), v.number("id")), "members", v.words.T("Invitation withdrawn"))
 }
 
 type memberView struct {
@@ -185,11 +185,11 @@ type memberView struct {
 func (v *visit) memberPage() error { return v.showMember(nil, 0) }
 
 func (v *visit) showMember(problems map[string]string, status int) error {
-	m, err := v.Member(v.ctx(), v.number("id"))
+	m, err := v.Members().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
-	roles, err := v.Desk.Roles(v.ctx())
+	roles, err := v.Desk.Roles().All(v.ctx())
 	if err != nil {
 		return err
 	}
@@ -201,8 +201,8 @@ func (v *visit) showMember(problems map[string]string, status int) error {
 		Row: rows[0], Action: v.at("/settings/members/" + itoa(m.ID)), List: v.at("/settings/members"), Roles: v.roleTicks(roles, m.RoleIDs),
 		CanUpdate: v.may(identity.MembershipsUpdate), Remove: v.may(identity.MembershipsDelete), Own: m.UserID == v.user.ID, SignsIn: v.h.cfg.Authenticate == nil, Errors: orEmpty(problems),
 	}
-	view.Passkeys = view.SignsIn && v.service().PasskeyOrigin() != ""
-	view.Disconnects = view.SignsIn && len(v.service().IdentityProviders()) > 0
+	view.Passkeys = view.SignsIn && v.service().SignIn().PasskeyOrigin() != ""
+	view.Disconnects = view.SignsIn && len(v.service().SignIn().Providers()) > 0
 	if view.Boxes, err = v.boxTicks(m.MailboxIDs); err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (v *visit) saveMember() error {
 	if v.may(identity.MailboxesView) { // otherwise the form has no mailboxes, which would mean all
 		in.MailboxIDs = storage.Some(v.ticked("mailbox"))
 	}
-	_, err := v.UpdateMember(v.ctx(), id, in)
+	_, err := v.Members().Update(v.ctx(), id, in)
 	if fault.Is(err, fault.Invalid) {
 		return v.showMember(v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -225,7 +225,7 @@ func (v *visit) saveMember() error {
 
 func (v *visit) removeMember() error {
 	id := v.number("id")
-	err := v.RemoveMember(v.ctx(), id)
+	err := v.Members().Remove(v.ctx(), id)
 	if fault.Is(err, fault.Conflict) {
 		return v.unless(err, "members/"+itoa(id), "")
 	}
@@ -248,7 +248,7 @@ type roleRow struct {
 func (v *visit) rolesPage() error { return v.listRoles("", nil, 0) }
 
 func (v *visit) listRoles(name string, problems map[string]string, status int) error {
-	page, err := v.ListRoles(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Roles().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	if err != nil {
 		return err
 	}
@@ -266,29 +266,24 @@ func (v *visit) listRoles(name string, problems map[string]string, status int) e
 
 func (v *visit) addRole() error {
 	name := v.r.PostFormValue("name")
-	r, err := v.CreateRole(v.ctx(), identity.RoleInput{Name: name})
+	r, err := v.Roles().Create(v.ctx(), identity.RoleInput{Name: name})
 	if fault.Is(err, fault.Invalid) {
 		return v.listRoles(name, v.problems(err), http.StatusUnprocessableEntity)
 	}
-	return v.unless(err, "roles/"+itoa(r.ID), v.words.T("Added %s. Choose what it may do.", r.Name))
+	return v.unless(err, "roles/"+itoa(r.ID), v.words.T("Added %s. Choose what it can do.", r.Name))
 }
 
 type roleView struct {
 	Name, Description, Action, List string
 	BuiltIn, CanUpdate, CanDelete   bool
-	Areas                           []permissionArea
+	Areas                           []choiceGroup
 	Errors                          map[string]string
-}
-
-type permissionArea struct {
-	Area, Name string
-	Items      []tick
 }
 
 func (v *visit) rolePage() error { return v.showRole(nil, 0) }
 
 func (v *visit) showRole(problems map[string]string, status int) error {
-	r, err := v.Desk.Role(v.ctx(), v.number("id"))
+	r, err := v.Desk.Roles().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -302,26 +297,37 @@ func (v *visit) showRole(problems map[string]string, status int) error {
 	if problems != nil {
 		view.Name, view.Description = v.r.PostFormValue("name"), v.r.PostFormValue("description")
 	}
+	var all []tick
 	for _, p := range v.service().Permissions() {
-		area, action, _ := strings.Cut(string(p), ".")
-		if n := len(view.Areas); n == 0 || view.Areas[n-1].Area != area {
-			view.Areas = append(view.Areas, permissionArea{Area: area, Name: v.permissionWord(area)})
-		}
-		at := &view.Areas[len(view.Areas)-1]
-		at.Items = append(at.Items, tick{ID: string(p), Text: v.permissionWord(action), On: slices.Contains(r.Permissions, p)})
+		_, action, _ := strings.Cut(string(p), ".")
+		all = append(all, tick{ID: string(p), Text: v.permissionWord(action)})
 	}
+	chosen := texts(r.Permissions)
+	if problems != nil {
+		chosen = v.r.PostForm["permission"]
+	}
+	view.Areas = byArea(all, chosen, v.permissionWord)
 	return v.settingsPage("role", view.Name, view, status)
+}
+
+// texts returns permissions as texts.
+func texts(permissions []identity.Permission) []string {
+	var out []string
+	for _, p := range permissions {
+		out = append(out, string(p))
+	}
+	return out
 }
 
 func (v *visit) saveRole() error {
 	id := v.number("id")
 	in := identity.RoleInput{Name: v.r.PostFormValue("name"), Description: storage.Some(v.r.PostFormValue("description"))}
 	permissions := []identity.Permission{}
-	for _, p := range v.r.PostForm["permission"] {
+	for _, p := range expanded(v.r.PostForm["permission"], texts(v.service().Permissions())) {
 		permissions = append(permissions, identity.Permission(p))
 	}
 	in.Permissions = storage.Some(permissions)
-	_, err := v.UpdateRole(v.ctx(), id, in)
+	_, err := v.Roles().Update(v.ctx(), id, in)
 	if fault.Is(err, fault.Invalid) {
 		return v.showRole(v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -330,7 +336,7 @@ func (v *visit) saveRole() error {
 
 func (v *visit) deleteRole() error {
 	id := v.number("id")
-	err := v.DeleteRole(v.ctx(), id)
+	err := v.Roles().Delete(v.ctx(), id)
 	if fault.Is(err, fault.Conflict) {
 		return v.unless(err, "roles/"+itoa(id), "")
 	}
@@ -350,7 +356,7 @@ type tagRow struct{ Name, Color, Action string }
 func (v *visit) tagsPage() error { return v.listTags("", nil, 0) }
 
 func (v *visit) listTags(name string, problems map[string]string, status int) error {
-	page, err := v.Tags(v.ctx(), v.pageOf(100))
+	page, err := v.Tags().List(v.ctx(), v.pageOf(100))
 	if err != nil {
 		return err
 	}
@@ -374,7 +380,7 @@ func (v *visit) tagInput() helpdesk.TagInput {
 
 func (v *visit) addTag() error {
 	in := v.tagInput()
-	t, err := v.CreateTag(v.ctx(), in)
+	t, err := v.Tags().Create(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		return v.listTags(in.Name, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -382,10 +388,10 @@ func (v *visit) addTag() error {
 }
 
 func (v *visit) saveTag() error {
-	_, err := v.UpdateTag(v.ctx(), v.number("id"), v.tagInput())
+	_, err := v.Tags().Update(v.ctx(), v.number("id"), v.tagInput())
 	return v.unless(err, "tags", v.words.T("Saved"))
 }
 
 func (v *visit) deleteTag() error {
-	return v.unless(v.DeleteTag(v.ctx(), v.number("id")), "tags", v.words.T("Tag deleted"))
+	return v.unless(v.Tags().Delete(v.ctx(), v.number("id")), "tags", v.words.T("Tag deleted"))
 }

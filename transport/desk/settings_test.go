@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,56 +63,56 @@ func TestSettingsForms(t *testing.T) {
 		done       func(b *bundle) bool
 	}{
 		{"mailbox", "/mailboxes", url.Values{"email": {"orders@example.org"}, "type": {"FWD"}}, "/mailboxes/2",
-			url.Values{"email": {"nonsense"}, "type": {"FWD"}}, "This is not an email address", false, func(b *bundle) bool {
-				m, err := b.desk.Mailbox(b.Context(), 2)
+			url.Values{"email": {"nonsense"}, "type": {"FWD"}}, "Enter a valid email address", false, func(b *bundle) bool {
+				m, err := b.desk.Mailboxes().Get(b.Context(), 2)
 				return err == nil && m.Name == "Orders"
 			}},
 		{"mailbox by IMAP", "/mailboxes", url.Values{"email": {"a@gmail.com"}, "type": {"IMAP"}, "password": {"geheim"}}, "/mailboxes/2",
-			url.Values{"email": {"a@gmail.com"}, "type": {"IMAP"}}, "This is missing", false, func(b *bundle) bool {
-				m, err := b.desk.Mailbox(b.Context(), 2)
+			url.Values{"email": {"a@gmail.com"}, "type": {"IMAP"}}, "This is required", false, func(b *bundle) bool {
+				m, err := b.desk.Mailboxes().Get(b.Context(), 2)
 				return err == nil && m.Inbound.Host == "imap.gmail.com" && m.Inbound.Port == 993 && m.Inbound.HasPassword && !m.Inbound.ImportSince.IsZero()
 			}},
 		{"one mailbox", "/mailboxes/1", url.Values{"name": {"Help"}, "email": {"help@example.org"}, "from": {"Halden"}, "type": {"FWD"}, "hold": {"20"}}, "/mailboxes/1",
-			url.Values{"name": {"Help"}, "email": {"nonsense"}, "type": {"FWD"}}, "This is not an email address", false, func(b *bundle) bool {
-				m, err := b.desk.Mailbox(b.Context(), 1)
-				a, failed := b.desk.Account(b.Context())
+			url.Values{"name": {"Help"}, "email": {"nonsense"}, "type": {"FWD"}}, "Enter a valid email address", false, func(b *bundle) bool {
+				m, err := b.desk.Mailboxes().Get(b.Context(), 1)
+				a, failed := b.desk.Account().Get(b.Context())
 				return err == nil && failed == nil && m.Name == "Help" && m.From == "Halden" && a.SendHold == 20*time.Second
 			}},
 		{
 			"outgoing mail", "/mailboxes/1/outgoing", url.Values{
 				"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}, "password": {"geheim"},
 			}, "/mailboxes/1",
-			url.Values{"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}}, "This is missing", false, func(b *bundle) bool {
-				m, err := b.desk.Mailbox(b.Context(), 1)
+			url.Values{"type": {"SMTP"}, "host": {"smtp.example.org"}, "port": {"465"}, "encryption": {"SSL"}, "username": {"support"}}, "This is required", false, func(b *bundle) bool {
+				m, err := b.desk.Mailboxes().Get(b.Context(), 1)
 				return err == nil && m.Outbound.Host == "smtp.example.org" && m.Outbound.Port == 465 && m.Outbound.HasPassword && m.Outbound.ValidateCertificate
 			},
 		},
-		{"domain", "/domains", url.Values{"domain": {"halden.dev"}}, "/domains", url.Values{"domain": {"com"}}, "This is not a domain", false, func(b *bundle) bool {
-			all, err := b.desk.Domains(b.Context(), page)
+		{"domain", "/domains", url.Values{"domain": {"halden.dev"}}, "/domains", url.Values{"domain": {"com"}}, "Enter a domain", false, func(b *bundle) bool {
+			all, err := b.desk.Domains().List(b.Context(), page)
 			return err == nil && len(all.Items) == 1
 		}},
 		{"invitation", "/members", url.Values{"email": {"lise@example.org"}, "role": {"3"}, "mailbox": {"1"}}, "/members",
 			url.Values{"email": {"maja@example.org"}, "role": {"3"}}, "is already a member", false, func(b *bundle) bool {
-				all, err := b.desk.Invitations(b.Context(), page)
+				all, err := b.desk.Members().Invitations(b.Context(), page)
 				return err == nil && len(all.Items) == 1 && all.Items[0].RoleIDs[0] == 3 && all.Items[0].MailboxIDs[0] == 1
 			}},
-		{"member", "/members/2", url.Values{"role": {"3"}, "mailbox": {"1"}}, "/members/2", url.Values{}, "This is missing", false, func(b *bundle) bool {
-			m, err := b.desk.Member(b.Context(), 2)
+		{"member", "/members/2", url.Values{"role": {"3"}, "mailbox": {"1"}}, "/members/2", url.Values{}, "This is required", false, func(b *bundle) bool {
+			m, err := b.desk.Members().Get(b.Context(), 2)
 			return err == nil && m.RoleIDs[0] == 3 && len(m.MailboxIDs) == 1
 		}},
 		{"removal of a member", "/members/2/remove", url.Values{}, "/members", nil, "", false, func(b *bundle) bool {
-			all, err := b.desk.Members(b.Context(), page)
+			all, err := b.desk.Members().List(b.Context(), page)
 			return err == nil && len(all.Items) == 1
 		}},
 		{"role", "/roles", url.Values{"name": {"Readers"}}, "/roles/6", url.Values{"name": {"owner"}}, "This name is already taken", false, func(b *bundle) bool {
-			_, err := b.desk.Role(b.Context(), 6)
+			_, err := b.desk.Roles().Get(b.Context(), 6)
 			return err == nil
 		}},
-		{"tag", "/tags", url.Values{"name": {"Refund"}}, "/tags", url.Values{"name": {""}}, "This is missing", false, func(b *bundle) bool {
-			all, err := b.desk.Tags(b.Context(), page)
+		{"tag", "/tags", url.Values{"name": {"Refund"}}, "/tags", url.Values{"name": {""}}, "This is required", false, func(b *bundle) bool {
+			all, err := b.desk.Tags().List(b.Context(), page)
 			return err == nil && len(all.Items) == 1
 		}},
-		{"name", "/profile", url.Values{"name": {"Maya"}}, "/profile", url.Values{"name": {""}}, "This is missing", true, func(b *bundle) bool {
+		{"name", "/profile", url.Values{"name": {"Maya"}}, "/profile", url.Values{"name": {""}}, "This is required", true, func(b *bundle) bool {
 			u, err := b.service.Operator().UserByEmail(b.Context(), "maja@example.org")
 			return err == nil && u.Name == "Maya"
 		}},
@@ -183,7 +184,7 @@ func TestServerOfAddress(t *testing.T) {
 		{"a@own.example", "imap.own.example", 993},
 	} {
 		got := b.post("/settings/mailboxes", url.Values{"email": {tt.email}, "type": {"IMAP"}, "password": {"x"}})
-		m, err := b.desk.Mailbox(t.Context(), int64(i+2))
+		m, err := b.desk.Mailboxes().Get(t.Context(), int64(i+2))
 		if got.status != http.StatusSeeOther || err != nil || m.Inbound.Host != tt.host || m.Inbound.Port != tt.port || m.Inbound.Username != tt.email {
 			t.Errorf("%s: %d %v %+v", tt.email, got.status, err, m.Inbound)
 		}
@@ -194,7 +195,7 @@ func TestServerOfAddress(t *testing.T) {
 func TestSavingKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := office(t)
-	m, err := b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("o@example.org"), Inbound: storage.Some(helpdesk.InboundInput{
+	m, err := b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Email: storage.Some("o@example.org"), Inbound: storage.Some(helpdesk.InboundInput{
 		Type: ledger.InboundIMAP, Host: "imap.example.org", Port: 993, Username: "o", Encryption: mailserver.TLS, ValidateCertificate: storage.Some(true),
 		Folders: []string{"INBOX", "Web"}, Auth: ledger.AuthOAuth2,
 		OAuth: helpdesk.OAuthInput{ClientID: "id", TokenURL: "https://id.example.org/token", RefreshToken: storage.Some("geheim")},
@@ -210,7 +211,7 @@ func TestSavingKeepsTheConnection(t *testing.T) {
 		if got := b.post("/settings/mailboxes/2", form); got.status != http.StatusSeeOther {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
-		now, err := b.desk.Mailbox(t.Context(), m.ID)
+		now, err := b.desk.Mailboxes().Get(t.Context(), m.ID)
 		if err != nil || now.Inbound.Auth != ledger.AuthOAuth2 || !now.Inbound.OAuth.HasRefreshToken || len(now.Inbound.Folders) != 2 || strconv.Itoa(now.Inbound.Port) != port {
 			t.Errorf("%+v %v", now.Inbound, err)
 		}
@@ -221,11 +222,11 @@ func TestSettingsChangesOfOne(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx := t.Context()
-	tag, err := b.desk.CreateTag(ctx, helpdesk.TagInput{Name: "Old"})
+	tag, err := b.desk.Tags().Create(ctx, helpdesk.TagInput{Name: "Old"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	role, err := b.desk.CreateRole(ctx, identity.RoleInput{Name: "Readers"})
+	role, err := b.desk.Roles().Create(ctx, identity.RoleInput{Name: "Readers"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,13 +237,17 @@ func TestSettingsChangesOfOne(t *testing.T) {
 		}
 	}
 	see("/tags/1", url.Values{"name": {"New"}, "color": {"#112233"}}, "/tags")
-	if now, err := b.desk.Tag(ctx, tag.ID); err != nil || now.Name != "New" || now.Color != "#112233" {
+	if now, err := b.desk.Tags().Get(ctx, tag.ID); err != nil || now.Name != "New" || now.Color != "#112233" {
 		t.Error(now, err)
 	}
 	see("/tags/1/delete", nil, "/tags")
 	see("/roles/6", url.Values{"name": {"Readers"}, "permission": {"tags.view", "accounts.view"}}, "/roles/6")
-	if now, err := b.desk.Role(ctx, role.ID); err != nil || len(now.Permissions) != 2 {
+	if now, err := b.desk.Roles().Get(ctx, role.ID); err != nil || len(now.Permissions) != 2 {
 		t.Error(now, err)
+	}
+	see("/roles/6", url.Values{"name": {"Readers"}, "permission": {"tags.*", "tags.view", "accounts.view"}}, "/roles/6")
+	if now, err := b.desk.Roles().Get(ctx, role.ID); err != nil || len(now.Permissions) != 5 {
+		t.Error("all of the tags:", now, err)
 	}
 	see("/roles/6/delete", nil, "/roles")
 	see("/roles/1/delete", nil, "/roles/1")     // a built-in one: the page explains why
@@ -283,20 +288,20 @@ func TestLedgerForms(t *testing.T) {
 		}
 	}
 	b.post("/settings/ledger/1/1/ignore", url.Values{"note": {strings.Repeat("x", 600)}})
-	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != ledger.Quarantined {
+	if m, err := b.desk.InboundMails().Get(ctx, 1, 1); err != nil || m.State != ledger.Quarantined {
 		t.Error("a note that is too long:", m.State, err)
 	}
 	if got := b.post("/settings/ledger/1/1/ignore", url.Values{"note": {"Advertising"}}); got.location != "/desk/a/1/settings/ledger" {
 		t.Error(got.status, got.location)
 	}
-	if m, err := b.desk.InboundMail(ctx, 1, 1); err != nil || m.State != ledger.Ignored || m.Note != "Advertising" {
+	if m, err := b.desk.InboundMails().Get(ctx, 1, 1); err != nil || m.State != ledger.Ignored || m.Note != "Advertising" {
 		t.Error(m, err)
 	}
-	if got := b.get("/health"); !strings.Contains(got.body, "1 mail was not imported") {
+	if got := b.get("/health"); !strings.Contains(got.body, "1 email could not be imported") {
 		t.Error("health does not tell")
 	}
 	b.post("/settings/ledger/1/2/replay", nil)
-	left, err := b.desk.InboundMails(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Received}}, page)
+	left, err := b.desk.InboundMails().List(ctx, ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Received}}, page)
 	if err != nil || len(left.Items)+refetched(b) != 1 {
 		t.Error(left.Items, err)
 	}
@@ -305,7 +310,7 @@ func TestLedgerForms(t *testing.T) {
 // refetched counts the mails to be fetched again.
 func refetched(b *bundle) int {
 	b.Helper()
-	all, err := b.desk.InboundMails(b.Context(), ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: 10})
+	all, err := b.desk.InboundMails().List(b.Context(), ledger.Filter{MailboxID: 1, States: []ledger.State{ledger.Quarantined}}, storage.PageRequest{Limit: 10})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -322,7 +327,7 @@ func TestWebhookForms(t *testing.T) {
 	t.Parallel()
 	b := office(t)
 	ctx := t.Context()
-	h, _, err := b.desk.CreateWebhook(ctx, subscription.WebhookInput{URL: storage.Some("https://example.net/a"), Events: storage.Some([]string{"*"})})
+	h, _, err := b.desk.Webhooks().Create(ctx, subscription.WebhookInput{URL: storage.Some("https://example.net/a"), Events: storage.Some([]string{"*"})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,14 +337,18 @@ func TestWebhookForms(t *testing.T) {
 			t.Errorf("%q by who may not: %d", act, got.status)
 		}
 	}
-	if got := b.post(path, url.Values{"url": {"nonsense"}, "events": {"*"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This is not an http or https address") {
+	if got := b.post(path, url.Values{"url": {"nonsense"}, "events": {"*"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "Enter a URL that begins with http:// or https://") {
 		t.Errorf("%d", got.status)
 	}
 	if got := b.post(path, url.Values{"url": {"https://example.net/b"}, "events": {"tag.created, tag.deleted"}}); got.location != "/desk/a/1"+path {
 		t.Errorf("%d %s", got.status, got.location)
 	}
-	if now, err := b.desk.Webhook(ctx, h.ID); err != nil || now.URL != "https://example.net/b" || len(now.Events) != 2 || now.IsActive {
+	if now, err := b.desk.Webhooks().Get(ctx, h.ID); err != nil || now.URL != "https://example.net/b" || len(now.Events) != 2 || now.IsActive {
 		t.Error(now, err)
+	}
+	b.post(path, url.Values{"url": {"https://example.net/b"}, "events": {"tag.*", "team.created"}})
+	if now, err := b.desk.Webhooks().Get(ctx, h.ID); err != nil || !slices.Equal(now.Events, []string{"tag.created", "tag.deleted", "tag.updated", "team.created"}) {
+		t.Error(now.Events, err)
 	}
 	if got := b.post(path+"/secret", nil); got.status != http.StatusOK || !strings.Contains(got.body, "whsec_") {
 		t.Errorf("%d", got.status)
@@ -350,7 +359,7 @@ func TestWebhookForms(t *testing.T) {
 	if got := b.post(path+"/delete", nil); got.location != "/desk/a/1/settings/webhooks" {
 		t.Errorf("%d %s", got.status, got.location)
 	}
-	if _, err := b.desk.Webhook(ctx, h.ID); err == nil {
+	if _, err := b.desk.Webhooks().Get(ctx, h.ID); err == nil {
 		t.Error("it is still there")
 	}
 }
@@ -387,7 +396,7 @@ func TestSecretsAreShownOnce(t *testing.T) {
 func TestSettingsPages(t *testing.T) {
 	t.Parallel()
 	b := office(t)
-	if _, err := b.desk.CreateDomain(t.Context(), "example.org"); err != nil {
+	if _, err := b.desk.Domains().Create(t.Context(), "example.org"); err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -398,17 +407,17 @@ func TestSettingsPages(t *testing.T) {
 		{"/settings/mailboxes", "Support", 200, ""},
 		{"/settings/mailboxes/1", "_dmarc.example.org", 200, ""},
 		{"/settings/domains", "v=DMARC1", 403, "Ask an admin: Maja Lindqvist."},
-		{"/settings/ledger", "Every mail was imported", 403, "You cannot see this: Unreadable mail"},
+		{"/settings/ledger", "All mail was imported", 403, "You cannot see this: Unreadable mail"},
 		{"/settings/members", "tomas@example.org", 200, ""},
 		{"/settings/members/2", "Collaborator", 200, ""},
 		{"/settings/roles", "Built in", 200, ""},
 		{"/settings/roles/1", "conversations", 200, ""},
-		{"/settings/tags", "There is no tag yet.", 200, ""},
+		{"/settings/tags", "No tags yet.", 200, ""},
 		{"/settings/webhooks", "Add a webhook", 403, "You cannot see this: Webhooks"},
-		{"/settings/tokens", "You have no token.", 200, ""},
+		{"/settings/tokens", "No access tokens yet.", 200, ""},
 		{"/settings/audit", "mailbox.created", 403, "You cannot see this: Audit log"},
 		{"/settings/profile", "Maja Lindqvist", 200, ""},
-		{"/settings/appearance", "Deutsch", 200, ""},
+		{"/settings/profile", "Deutsch", 200, ""},
 		{"/health", "Oldest waiting", 403, "Ask an admin"},
 	} {
 		if got := b.get(tt.path); got.status != http.StatusOK || !strings.Contains(got.body, tt.says) || strings.Contains(got.body, "style=") {
@@ -418,10 +427,10 @@ func TestSettingsPages(t *testing.T) {
 			t.Errorf("%s for a collaborator: %d, without %q", tt.path, got.status, tt.denied)
 		}
 	}
-	if got := b.post("/settings/appearance", url.Values{"language": {"de"}}); !strings.Contains(strings.Join(got.header.Values("Set-Cookie"), "\n"), "desk_language=de") {
+	if got := b.post("/settings/preferences", url.Values{"language": {"de"}}); !strings.Contains(strings.Join(got.header.Values("Set-Cookie"), "\n"), "desk_language=de") {
 		t.Error(got.header)
 	}
-	if got := b.get("/settings/tags", "Cookie", "desk_language=de"); !strings.Contains(got.body, "Es gibt noch keinen Tag.") {
+	if got := b.get("/settings/tags"); !strings.Contains(got.body, "Es gibt noch keinen Tag.") {
 		t.Error("it is not German")
 	}
 }
@@ -434,7 +443,7 @@ func TestAuditNotesTheAddress(t *testing.T) {
 	})
 	b.post("/settings/roles", url.Values{"name": {"Readers"}})
 	b.post("/settings/tokens", url.Values{"name": {"Import"}})
-	log, err := b.desk.AuditLog(t.Context(), helpdesk.AuditFilter{}, storage.PageRequest{Limit: 2})
+	log, err := b.desk.Account().AuditLog(t.Context(), helpdesk.AuditFilter{}, storage.PageRequest{Limit: 2})
 	if err != nil || len(log.Items) != 2 {
 		t.Fatal(log, err)
 	}
@@ -486,12 +495,12 @@ func TestTokenScopes(t *testing.T) {
 func TestHealthFigures(t *testing.T) {
 	t.Parallel()
 	b := office(t)
-	if got := b.get("/health"); !strings.Contains(got.body, "Nobody") || !strings.Contains(got.body, "Nothing. Mail is moving.") {
+	if got := b.get("/health"); !strings.Contains(got.body, "Nobody") || !strings.Contains(got.body, "All good. Mail is flowing.") {
 		t.Error(got.body)
 	}
 	b.asks("ada@example.net", "The door is stuck", "It does not open")
 	got := b.get("/health")
-	for _, text := range []string{"The door is stuck", "of 1 open", "<svg", "Show numbers", "Waiting for its first mail"} {
+	for _, text := range []string{"The door is stuck", "of 1 open", "<svg", "Show numbers", "Waiting for its first email"} {
 		if !strings.Contains(got.body, text) {
 			t.Errorf("%q is not there", text)
 		}
@@ -507,7 +516,7 @@ func TestSetUpSteps(t *testing.T) {
 			t.Errorf("%s: %d", path, got.status)
 		}
 	}
-	if got := b.post("/setup/team", url.Values{"name": {""}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This is missing") {
+	if got := b.post("/setup/team", url.Values{"name": {""}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This is required") {
 		t.Errorf("%d", got.status)
 	}
 	if got := b.post("/setup/team", url.Values{"name": {"Alder"}}, "As", "other"); got.status != http.StatusForbidden {
@@ -516,11 +525,11 @@ func TestSetUpSteps(t *testing.T) {
 	if got := b.post("/setup/team", url.Values{"name": {"Alder"}}); got.location != "/desk/a/1/setup/mailbox" {
 		t.Errorf("%d %s", got.status, got.location)
 	}
-	if a, err := b.desk.Account(t.Context()); err != nil || a.Name != "Alder" || a.SendHold != 10*time.Second {
+	if a, err := b.desk.Account().Get(t.Context()); err != nil || a.Name != "Alder" || a.SendHold != 10*time.Second {
 		t.Error(a, err)
 	}
 	got := b.post("/setup/colleagues", url.Values{"addresses": {"a@example.org, nonsense"}, "role": {"3"}})
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nonsense: This is not an email address") || !strings.Contains(got.body, "Invited 1 person") {
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "nonsense: Enter a valid email address") || !strings.Contains(got.body, "Invited 1 person") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := b.post("/setup/colleagues", url.Values{"addresses": {"b@example.org"}, "role": {"3"}}); got.location != "/desk/a/1/" {
@@ -535,7 +544,7 @@ func TestPasswordForm(t *testing.T) {
 		t.Error(got.status)
 	}
 	b := newBundle(t, func(cfg *desk.Config) { cfg.Authenticate = nil })
-	session, err := b.service.StartSession(t.Context(), b.service.As(b.owner.ID), "")
+	session, err := b.service.SignIn().StartSession(t.Context(), b.service.As(b.owner.ID), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -546,7 +555,7 @@ func TestPasswordForm(t *testing.T) {
 	}{
 		{"nothing", "correct horse", "", "Use at least 8 characters", 422},
 		{"short", "correct horse", "short", "Use at least 8 characters", 422},
-		{"another one's", "wrong", "another horse", "This is incorrect", 422},
+		{"another one's", "wrong", "another horse", "Incorrect", 422},
 		{"right", "correct horse", "another horse", "", 303},
 	} {
 		got := b.post("/settings/password", url.Values{"current_password": {tt.current}, "password": {tt.password}}, "Cookie", cookie)
@@ -554,7 +563,7 @@ func TestPasswordForm(t *testing.T) {
 			t.Errorf("%s: %d %s", tt.name, got.status, got.body)
 		}
 	}
-	if _, err := b.service.SignIn(t.Context(), "maja@example.org", "another horse"); err != nil {
+	if _, err := b.service.SignIn().WithPassword(t.Context(), "maja@example.org", "another horse"); err != nil {
 		t.Error(err)
 	}
 }

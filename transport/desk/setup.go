@@ -93,12 +93,12 @@ func (v *visit) setUpPage() error {
 		}
 		return v.askForToken("", 0)
 	}
-	user, err := v.h.cfg.Service.PasswordTokenUser(v.ctx(), token)
+	user, err := v.h.cfg.Service.SignIn().PasswordTokenUser(v.ctx(), token)
 	if fault.Is(err, fault.NotFound) || err == nil && user.PasswordHash != "" {
 		if v.signedIn() == nil {
 			return v.resumeSetUp()
 		}
-		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the newest link that the server printed."), http.StatusNotFound)
+		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the latest link that the server printed."), http.StatusNotFound)
 	}
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (v *visit) takeToken() error {
 		var err error
 		token, err = v.linkToken(token)
 		if fault.Is(err, fault.Unauthenticated) || fault.Is(err, fault.Forbidden) {
-			return v.askForToken(v.words.T("This token does not open the set-up. It may already have been used."), http.StatusUnprocessableEntity)
+			return v.askForToken(v.words.T("This token is not valid for the set-up. It may already have been used."), http.StatusUnprocessableEntity)
 		}
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (v *visit) setUp() error {
 	}
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, 16<<10)
 	view := setUpView{Token: v.r.PostFormValue("token"), Name: strings.TrimSpace(v.r.PostFormValue("name")), Email: strings.TrimSpace(v.r.PostFormValue("email"))}
-	user, err := v.h.cfg.Service.PasswordTokenUser(v.ctx(), view.Token)
+	user, err := v.h.cfg.Service.SignIn().PasswordTokenUser(v.ctx(), view.Token)
 	if err == nil && user.PasswordHash != "" {
 		err = fault.Missing("password token", 0)
 	}
@@ -167,7 +167,7 @@ func (v *visit) setUp() error {
 		view.Errors = map[string]string{}
 		for field, value := range map[string]string{"name": view.Name, "email": view.Email} {
 			if value == "" {
-				view.Errors[field] = v.words.T("This is missing")
+				view.Errors[field] = v.words.T("This is required")
 			}
 		}
 		return v.askForYou(view, http.StatusUnprocessableEntity)
@@ -177,7 +177,7 @@ func (v *visit) setUp() error {
 	}
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the newest link that the server printed."), http.StatusNotFound)
+		return v.askForToken(v.words.T("This link has already been used. Sign in, or use the latest link that the server printed."), http.StatusNotFound)
 	case fault.Is(err, fault.Invalid):
 		view.Errors = v.problems(err)
 		return v.askForYou(view, http.StatusUnprocessableEntity)
@@ -189,7 +189,7 @@ func (v *visit) setUp() error {
 
 // choosePassword uses up a token and signs its user in.
 func (v *visit) choosePassword(token string, in identity.PasswordChoice) error {
-	c, err := v.service().ChoosePassword(v.ctx(), token, in)
+	c, err := v.service().SignIn().ChoosePassword(v.ctx(), token, in)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,11 @@ func (v *visit) resumeSetUp() error {
 	if v.account.SendHold == 0 {
 		return v.see(v.at("/setup/team"))
 	}
-	boxes, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: 1})
+	boxes, err := v.Mailboxes().List(v.ctx(), storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
-	members, err := v.Members(v.ctx(), storage.PageRequest{Limit: 2})
+	members, err := v.Members().List(v.ctx(), storage.PageRequest{Limit: 2})
 	switch {
 	case err != nil:
 		return err
@@ -256,7 +256,7 @@ func (v *visit) setUpTeam() error {
 	if v.account.SendHold == 0 {
 		in.SendHold = storage.Some(setUpHold)
 	}
-	_, err := v.UpdateAccount(v.ctx(), in)
+	_, err := v.Account().Update(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		view.Errors = v.problems(err)
 		return v.askForTeam(view, http.StatusUnprocessableEntity)
@@ -269,7 +269,7 @@ func (v *visit) setUpTeam() error {
 
 // firstMailbox returns the oldest mailbox of the account, if there is one.
 func (v *visit) firstMailbox() (m helpdesk.Mailbox, found bool, err error) {
-	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: 1})
+	page, err := v.Mailboxes().List(v.ctx(), storage.PageRequest{Limit: 1})
 	if err != nil || len(page.Items) == 0 {
 		return helpdesk.Mailbox{}, false, err
 	}
@@ -350,10 +350,10 @@ func (v *visit) setUpMailbox() error {
 	if form.Email == "" {
 		err = fault.Field("email", "is required")
 	} else if found {
-		m, err = v.UpdateMailbox(v.ctx(), old.ID, in)
+		m, err = v.Mailboxes().Update(v.ctx(), old.ID, in)
 	} else {
 		in.Name = storage.Some(helpdesk.MailboxName(form.Email))
-		m, err = v.CreateMailbox(v.ctx(), in)
+		m, err = v.Mailboxes().Create(v.ctx(), in)
 	}
 	if fault.Is(err, fault.Invalid) {
 		form.Stored = found && old.Inbound.HasPassword
@@ -390,7 +390,7 @@ func (v *visit) startMailbox(m helpdesk.Mailbox) error {
 		since = time.Unix(0, 0)
 	}
 	if !since.IsZero() && m.Inbound.Type == ledger.InboundIMAP {
-		if err := v.Backfill(v.ctx(), m.ID, since); err != nil {
+		if err := v.Mailboxes().Backfill(v.ctx(), m.ID, since); err != nil {
 			return err
 		}
 	}
@@ -413,7 +413,7 @@ func (v *visit) askForColleagues(view setUpView, status int) error {
 
 // roleChoices returns the roles of the account, the one with a key first.
 func (v *visit) roleChoices(first string) ([]Link, error) {
-	roles, err := v.Desk.Roles(v.ctx())
+	roles, err := v.Desk.Roles().All(v.ctx())
 	if err != nil {
 		return nil, err
 	}
@@ -451,7 +451,7 @@ func (v *visit) setUpColleagues() error {
 	var left []string
 	problem, done := "", 0
 	for _, address := range addresses {
-		_, _, err := v.Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: []int64{v.field("role")}})
+		_, _, err := v.Members().Invite(v.ctx(), identity.InvitationInput{Email: address, RoleIDs: []int64{v.field("role")}})
 		if fault.Is(err, fault.Invalid) {
 			left = append(left, address)
 			problem = address + ": " + v.problems(err)["email"]
@@ -465,7 +465,7 @@ func (v *visit) setUpColleagues() error {
 	if len(left) > 0 {
 		view := setUpView{Addresses: strings.Join(left, "\n"), Errors: map[string]string{"addresses": problem}}
 		if done > 0 {
-			view.Problem = v.words.N(done, "Invited %s person. What is left below was not.|Invited %s people. What is left below was not.")
+			view.Problem = v.words.N(done, "Invited %s person. The addresses below could not be invited.|Invited %s people. The addresses below could not be invited.")
 		}
 		return v.askForColleagues(view, http.StatusUnprocessableEntity)
 	}

@@ -3,6 +3,7 @@ package desk
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -28,6 +29,10 @@ type sidebar struct {
 	Bell     *bell  // nil if there is none
 	Settings bool   // of the settings
 	Back     string // from the settings to the inbox
+
+	Away         bool   // the member
+	Availability string // action of its change
+	Here         string // the page to return to from it; "" for the first one
 }
 
 type navGroup struct {
@@ -51,11 +56,19 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sidebar{Account: v.account.Name, User: member(v.user), Search: v.at("/search"), Inbox: v.at("/inbox/unassigned"), Waiting: int(counts.Unassigned)}
+	s := &sidebar{Account: v.account.Name, User: v.person(v.user), Profile: v.at("/settings/profile"), Search: v.at("/search"), Inbox: v.at("/inbox/unassigned"), Waiting: int(counts.Unassigned)}
 	if nav == "inbox/search" { // other pages search something else
 		s.Query = v.r.URL.Query().Get("q")
 	}
-	s.User.Online = true
+	own, err := v.ownAvailability()
+	if err != nil {
+		return nil, err
+	}
+	s.Away, s.Availability = own.Availability.ForceOffline, v.at("/availability")
+	if v.r.Method == http.MethodGet {
+		s.Here = v.h.url(v.r.URL.RequestURI())
+	}
+	s.User.Online = !s.Away
 	if v.h.cfg.Authenticate == nil {
 		s.SignOut = v.h.url("/sign-out")
 	}
@@ -63,7 +76,11 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 		s.New = v.at("/new")
 	}
 	if v.may(identity.ConversationsView) {
-		s.Groups = append(s.Groups, v.workNav(counts))
+		work, err := v.workNav(counts)
+		if err != nil {
+			return nil, err
+		}
+		s.Groups = append(s.Groups, work)
 		mailboxes, err := v.mailboxNav(counts)
 		if err != nil {
 			return nil, err
@@ -80,6 +97,9 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	}
 	if v.may(identity.CustomersView) {
 		s.Foot = append(s.Foot, navItem{ID: "customers", Text: v.words.T("Customers"), Icon: "users", URL: v.at("/customers"), Key: "u"})
+	}
+	if v.may(identity.CompaniesView) {
+		s.Foot = append(s.Foot, navItem{ID: "companies", Text: v.words.T("Companies"), Icon: "building", URL: v.at("/companies")})
 	}
 	if v.seesHelp() {
 		s.Foot = append(s.Foot, navItem{ID: "help", Text: v.words.T("Help centre"), Icon: "book", URL: v.at("/help"), Key: "k"})
@@ -123,7 +143,7 @@ func (v *visit) inboxItem(view, text, icon string, n int) navItem {
 }
 
 // workNav returns the lists that every member has.
-func (v *visit) workNav(counts helpdesk.Counts) navGroup {
+func (v *visit) workNav(counts helpdesk.Counts) (navGroup, error) {
 	unassigned := v.inboxItem("unassigned", v.words.T("Unassigned"), "inbox", int(counts.Unassigned))
 	unassigned.Strong, unassigned.Key = counts.Unassigned > 0, "i"
 	mine := v.inboxItem("mine", v.words.T("Mine"), "user", int(counts.Mine))
@@ -134,7 +154,15 @@ func (v *visit) workNav(counts helpdesk.Counts) navGroup {
 	snoozed := v.inboxItem("snoozed", v.words.T("Snoozed"), "snooze", int(counts.Snoozed))
 	closed := v.inboxItem("closed", v.words.T("Closed"), "check", 0)
 	spam := v.inboxItem("spam", v.words.T("Spam"), "ban", int(counts.Spam))
-	return navGroup{Items: []navItem{unassigned, mine, drafts, snoozed, all, closed, spam}}
+	g := navGroup{Items: []navItem{unassigned, mine, drafts, snoozed, all, closed, spam}}
+	if !v.may(identity.SLAsView) {
+		return g, nil
+	}
+	slas, err := v.allSLAs()
+	if len(slas) > 0 {
+		g.Items = slices.Insert(g.Items, 2, v.inboxItem("due", v.words.T("Due"), "clock", 0))
+	}
+	return g, err
 }
 
 func (v *visit) mailboxNav(counts helpdesk.Counts) (navGroup, error) {
@@ -155,11 +183,11 @@ func (v *visit) mailboxes() ([]helpdesk.Mailbox, error) {
 	if !v.may(identity.MailboxesView) {
 		return nil, nil
 	}
-	return keep(v.memo, &v.memo.boxes, v.readMailboxes)
+	return memoize(v.memo, &v.memo.boxes, v.readMailboxes)
 }
 
 func (v *visit) readMailboxes() ([]helpdesk.Mailbox, error) {
-	page, err := v.Mailboxes(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
+	page, err := v.Mailboxes().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit})
 	return page.Items, err
 }
 
@@ -184,12 +212,12 @@ func (v *visit) viewNav(counts helpdesk.Counts) (navGroup, error) {
 func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 	g := navGroup{Title: v.words.T("Needs attention")}
 	if counts.Undelivered > 0 {
-		failed := v.inboxItem("failed", v.words.T("Failed sends"), "alert", int(counts.Undelivered))
+		failed := v.inboxItem("failed", v.words.T("Undelivered"), "alert", int(counts.Undelivered))
 		failed.Bad = true
 		g.Items = append(g.Items, failed)
 	}
 	if counts.Quarantined > 0 {
-		g.Items = append(g.Items, navItem{ID: "quarantine", Text: v.words.T("Quarantine"), URL: v.at("/settings/ledger"), Icon: "shield", Count: int(counts.Quarantined)})
+		g.Items = append(g.Items, navItem{ID: "quarantine", Text: v.words.T("Unreadable mail"), URL: v.at("/settings/ledger"), Icon: "shield", Count: int(counts.Quarantined)})
 	}
 	return g
 }
@@ -197,7 +225,9 @@ func (v *visit) troubleNav(counts helpdesk.Counts) navGroup {
 // maxNav is the maximum number of mailboxes and views in the sidebar.
 const maxNav = 50
 
-func (v *visit) otherAccounts() ([]Link, error) { return keep(v.memo, &v.memo.links, v.readAccounts) }
+func (v *visit) otherAccounts() ([]Link, error) {
+	return memoize(v.memo, &v.memo.links, v.readAccounts)
+}
 
 func (v *visit) readAccounts() ([]Link, error) {
 	admin, err := v.service().Admin(v.ctx(), v.caller)
@@ -219,8 +249,8 @@ func (v *visit) views() ([]helpdesk.View, error) {
 	if !v.may(identity.ViewsView) {
 		return nil, nil
 	}
-	return keep(v.memo, &v.memo.views, func() ([]helpdesk.View, error) {
-		page, err := v.Views(v.ctx(), storage.PageRequest{Limit: maxNav})
+	return memoize(v.memo, &v.memo.views, func() ([]helpdesk.View, error) {
+		page, err := v.Views().List(v.ctx(), storage.PageRequest{Limit: maxNav})
 		return page.Items, err
 	})
 }

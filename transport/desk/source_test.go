@@ -43,9 +43,9 @@ func TestSource(t *testing.T) {
 		raw        string
 		has, lacks []string
 	}{
-		"a mail":       {head + "Hi.\r\n", []string{"From: ada@example.com", "&lt;script&gt;alert(1)", "source.eml"}, []string{"<script>alert(1)", "This is only the beginning"}},
+		"a mail":       {head + "Hi.\r\n", []string{"From: ada@example.com", "&lt;script&gt;alert(1)", "source.eml"}, []string{"<script>alert(1)", "Only the beginning is shown"}},
 		"other bytes":  {head + "\xff\xfe\x00\u202e x", []string{"\uFFFD"}, []string{"\xff", "\x00"}},
-		"a large mail": {head + strings.Repeat("0123456789abcdef", 1<<16) + "THE END", []string{"This is only the beginning", "1 MB"}, []string{"THE END"}},
+		"a large mail": {head + strings.Repeat("0123456789abcdef", 1<<16) + "THE END", []string{"Only the beginning is shown", "1 MB"}, []string{"THE END"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +77,7 @@ func TestSource(t *testing.T) {
 	}
 	b := newBundle(t, nil)
 	b.asks("ada@example.com", "The door", "It is stuck.")
-	if got := b.get("/c/1/i/1/source"); got.status != http.StatusOK || !strings.Contains(got.body, "There is no source") || strings.Contains(got.body, "source.eml") {
+	if got := b.get("/c/1/i/1/source"); got.status != http.StatusOK || !strings.Contains(got.body, "No source available") || strings.Contains(got.body, "source.eml") {
 		t.Errorf("of no mail: %d", got.status)
 	}
 	if got := b.get("/c/1/i/1/source.eml"); got.status != http.StatusNotFound {

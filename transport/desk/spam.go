@@ -23,9 +23,11 @@ func (v *visit) narrowSpam(l listing, q *helpdesk.ConversationQuery) error {
 	switch {
 	case l.view == "spam":
 		q.Spam = storage.Some(true)
+	case l.view == "due": // spam never is
+	case l.seeks(): // a search finds it when it is asked for
 	case l.status == "open" || l.status == "pending": // spam is closed
 	case q.ViewID != 0:
-		one, err := v.View(v.ctx(), q.ViewID)
+		one, err := v.Views().Get(v.ctx(), q.ViewID)
 		if err == nil && one.Filter.Spam == nil {
 			q.Spam = storage.Some(false)
 		}
@@ -50,7 +52,7 @@ func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error 
 	if !v.may(identity.CustomersView) {
 		return nil
 	}
-	page, err := v.BlockedSenders(v.ctx(), c.CustomerEmail, storage.PageRequest{Limit: 1})
+	page, err := v.BlockedSenders().List(v.ctx(), c.CustomerEmail, storage.PageRequest{Limit: 1})
 	for _, b := range page.Items {
 		s.Blocked = b.Sender
 		if v.mayBlock() {
@@ -64,11 +66,11 @@ func (v *visit) fillSpam(c helpdesk.Conversation, view *conversationView) error 
 func (v *visit) setSpam() error {
 	id, act := v.number("id"), v.r.PostFormValue("act")
 	if act == "block" || act == "only-block" {
-		c, err := v.Conversation(v.ctx(), id)
+		c, err := v.Conversations().Get(v.ctx(), id)
 		if err != nil {
 			return err
 		}
-		_, err = v.BlockSender(v.ctx(), c.CustomerEmail)
+		_, err = v.BlockedSenders().Block(v.ctx(), c.CustomerEmail)
 		if fault.Is(err, fault.Invalid) {
 			if text, ok := v.problems(err)["sender"]; ok {
 				v.say(toast{Text: v.words.T("%s was not blocked: it %s", c.CustomerEmail, text), Bad: true})
@@ -101,7 +103,7 @@ type blockedRow struct{ Sender, When, Action string }
 func (v *visit) blockedPage() error { return v.listBlocked("", nil, 0) }
 
 func (v *visit) listBlocked(sender string, problems map[string]string, status int) error {
-	page, err := v.BlockedSenders(v.ctx(), "", v.pageOf(100))
+	page, err := v.BlockedSenders().List(v.ctx(), "", v.pageOf(100))
 	if err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (v *visit) listBlocked(sender string, problems map[string]string, status in
 
 func (v *visit) addBlocked() error {
 	sender := v.r.PostFormValue("sender")
-	b, err := v.BlockSender(v.ctx(), sender)
+	b, err := v.BlockedSenders().Block(v.ctx(), sender)
 	if fault.Is(err, fault.Invalid) {
 		return v.listBlocked(sender, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -123,7 +125,7 @@ func (v *visit) addBlocked() error {
 
 // deleteBlocked unblocks a sender, from the settings or from a spam conversation.
 func (v *visit) deleteBlocked() error {
-	err := v.UnblockSender(v.ctx(), v.number("id"))
+	err := v.BlockedSenders().Unblock(v.ctx(), v.number("id"))
 	if back := v.back(""); err == nil && back != "" {
 		v.say(toast{Text: v.words.T("Unblocked")})
 		return v.see(back)

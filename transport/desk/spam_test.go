@@ -21,7 +21,7 @@ func TestSpam(t *testing.T) {
 		"from the list":       {"/bulk", url.Values{"id": {"1"}, "act": {"spam"}}},
 	} {
 		next := b.goOn(b.post(c.path, c.form))
-		if !strings.Contains(next, "1 conversation is spam") {
+		if !strings.Contains(next, "1 conversation marked as spam") {
 			t.Errorf("%s: nothing says so", name)
 		}
 		for _, path := range lists {
@@ -32,7 +32,7 @@ func TestSpam(t *testing.T) {
 		if page := b.get("/inbox/spam").body; !strings.Contains(page, ">The door<") || !strings.Contains(page, `value="notspam"`) {
 			t.Errorf("%s: it is not among spam", name)
 		}
-		if page := b.get("/c/1").body; !strings.Contains(page, "This is spam. Nobody is waiting for it") || !strings.Contains(page, "marked this as spam") || strings.Contains(page, "closed this") {
+		if page := b.get("/c/1").body; !strings.Contains(page, "This is marked as spam, so it stays closed") || !strings.Contains(page, "marked this as spam") || strings.Contains(page, "closed this") {
 			t.Errorf("%s: the conversation does not say it", name)
 		}
 		b.goOn(b.post("/undo", url.Values{"undo": {value(next, "undo")}}))
@@ -53,13 +53,13 @@ func TestBlockedSenders(t *testing.T) {
 	b := newBundle(t, nil)
 	b.asks("ada@example.com", "The door", "It is stuck.")
 	b.goOn(b.post("/c/1/spam", url.Values{"act": {"block"}}))
-	if page := b.get("/c/1").body; !strings.Contains(page, "The sender is blocked: ada@example.com") || !strings.Contains(page, "/settings/blocked/1/delete") {
+	if page := b.get("/c/1").body; !strings.Contains(page, "Blocked sender: ada@example.com") || !strings.Contains(page, "/settings/blocked/1/delete") {
 		t.Error("spam does not say that its sender is blocked")
 	}
 	if page := b.get("/settings/blocked").body; !strings.Contains(page, "ada@example.com") {
 		t.Error("the settings do not list it")
 	}
-	if next := b.goOn(b.post("/settings/blocked/1/delete", url.Values{"back": {"/desk/a/1/c/1"}})); !strings.Contains(next, "Unblocked") || !strings.Contains(next, "Block the sender") {
+	if next := b.goOn(b.post("/settings/blocked/1/delete", url.Values{"back": {"/desk/a/1/c/1"}})); !strings.Contains(next, "Unblocked") || !strings.Contains(next, "Block sender") {
 		t.Error("it was not unblocked there")
 	}
 	if next := b.goOn(b.post("/c/1/spam", url.Values{"act": {"only-block"}})); !strings.Contains(next, "Blocked ada@example.com") {

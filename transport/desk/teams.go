@@ -18,13 +18,13 @@ func (v *visit) teams() ([]helpdesk.Team, error) {
 	if !v.may(identity.MembershipsView) {
 		return nil, nil
 	}
-	return keep(v.memo, &v.memo.teams, v.readTeams)
+	return memoize(v.memo, &v.memo.teams, v.readTeams)
 }
 
 func (v *visit) readTeams() ([]helpdesk.Team, error) {
 	all := []helpdesk.Team{}
 	for cursor := ""; ; {
-		page, err := v.Teams(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		page, err := v.Teams().List(v.ctx(), storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func (v *visit) teamNames(ids []int64) (map[int64]string, error) {
 		}
 		return names, err
 	}
-	found, err := v.TeamsByID(v.ctx(), ids)
+	found, err := v.Teams().ByID(v.ctx(), ids)
 	for _, t := range found {
 		names[t.ID] = t.Name
 	}
@@ -163,7 +163,7 @@ func (v *visit) addTeam() error {
 	if v.r.PostFormValue("join") != "" {
 		in.MemberIDs = storage.Some([]int64{v.UserID()})
 	}
-	t, err := v.CreateTeam(v.ctx(), in)
+	t, err := v.Teams().Create(v.ctx(), in)
 	if fault.Is(err, fault.Invalid) {
 		return v.listTeams(name, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -175,7 +175,10 @@ func (v *visit) addTeam() error {
 
 type teamView struct {
 	Name, Action, List, Show string
-	Members, Others          []person
+	Members                  []teammate
+	Others                   []person
+	Queue                    *teamQueueView // nil: not to be seen
+	Policy                   teamPolicy
 	CanChange                bool
 	Errors                   map[string]string
 }
@@ -184,7 +187,7 @@ func (v *visit) teamPage() error { return v.showTeam("", nil, 0) }
 
 // showTeam shows a team, with the name in a submitted form.
 func (v *visit) showTeam(name string, problems map[string]string, status int) error {
-	t, err := v.Team(v.ctx(), v.number("id"))
+	t, err := v.Teams().Get(v.ctx(), v.number("id"))
 	if err != nil {
 		return err
 	}
@@ -204,19 +207,33 @@ func (v *visit) showTeam(name string, problems map[string]string, status int) er
 	if problems != nil {
 		view.Name = name
 	}
+	var members []person
 	for _, p := range everybody {
 		if t.Has(p.ID) {
-			view.Members = append(view.Members, p)
+			members = append(members, p)
 		} else {
 			view.Others = append(view.Others, p)
 		}
+	}
+	if view.Members, err = v.teammates(t, members); err != nil {
+		return err
+	}
+	if v.may(identity.ConversationsView) {
+		if view.Queue, err = v.queueView(t); err != nil {
+			return err
+		}
+	}
+	view.Policy = v.policyView(t.Assignment)
+	if problems != nil && v.r.PostFormValue("strategy") != "" { // as it was sent
+		view.Policy = v.policyView(sentAs(v.sentPolicy()))
+		view.Policy.Capacity, view.Policy.After = v.r.PostFormValue("capacity"), v.r.PostFormValue("return_after")
 	}
 	return v.settingsPage("team", t.Name, view, status)
 }
 
 func (v *visit) saveTeam() error {
 	id, name := v.number("id"), v.r.PostFormValue("name")
-	_, err := v.UpdateTeam(v.ctx(), id, helpdesk.TeamInput{Name: name})
+	_, err := v.Teams().Update(v.ctx(), id, helpdesk.TeamInput{Name: name})
 	if fault.Is(err, fault.Invalid) {
 		return v.showTeam(name, v.problems(err), http.StatusUnprocessableEntity)
 	}
@@ -230,16 +247,16 @@ func (v *visit) addToTeam() error {
 		v.say(toast{Text: v.words.T("Choose a member first"), Bad: true})
 		return v.see(v.at("/settings/teams/" + itoa(id)))
 	}
-	_, err := v.AddTeamMembers(v.ctx(), id, []int64{user})
+	_, err := v.Teams().AddMembers(v.ctx(), id, []int64{user})
 	return v.unless(err, "teams/"+itoa(id), v.words.T("Added to the team"))
 }
 
 func (v *visit) takeFromTeam() error {
 	id := v.number("id")
-	_, err := v.RemoveTeamMembers(v.ctx(), id, []int64{v.field("user")})
-	return v.unless(err, "teams/"+itoa(id), v.words.T("Taken out of the team"))
+	_, err := v.Teams().RemoveMembers(v.ctx(), id, []int64{v.field("user")})
+	return v.unless(err, "teams/"+itoa(id), v.words.T("Removed from the team"))
 }
 
 func (v *visit) deleteTeam() error {
-	return v.unless(v.DeleteTeam(v.ctx(), v.number("id")), "teams", v.words.T("Team deleted"))
+	return v.unless(v.Teams().Delete(v.ctx(), v.number("id")), "teams", v.words.T("Team deleted"))
 }

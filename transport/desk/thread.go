@@ -2,7 +2,6 @@ package desk
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -17,7 +16,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
@@ -25,15 +23,16 @@ import (
 // entry is an entry of a thread: a message, a note or an event.
 type entry struct {
 	ID     int64
-	Kind   string // customer, agent, note or event
+	Kind   string // customer, agent, note, event or events
 	Person person
 	To     string
 	Time   string
 	Full   string
 	At     time.Time
 
-	Text string // of an event
-	Icon string
+	Text  string // of an event
+	Icon  string
+	Lines []line // of an event, or several
 
 	Preview    string
 	Folded     bool
@@ -56,6 +55,9 @@ type entry struct {
 	Trust      string // a warning about the sender
 	TrustGood  string
 	Cc         string // who else got it openly
+	Automatic  bool   // an automatic reply, or what a rule wrote
+	Auto       string // which automatic reply or rule; "" if it is gone
+	AutoURL    string
 }
 
 type fileView struct {
@@ -81,7 +83,7 @@ const (
 func (v *visit) interactions(id int64) ([]helpdesk.Interaction, error) {
 	var all []helpdesk.Interaction
 	for cursor := ""; ; {
-		page, err := v.Interactions(v.ctx(), id, storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
+		page, err := v.Interactions().List(v.ctx(), id, storage.PageRequest{Limit: storage.MaxLimit, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}
@@ -112,6 +114,7 @@ func (v *visit) fillThread(c helpdesk.Conversation, view *conversationView) erro
 	}
 	view.Entries = append(entries, events...)
 	slices.SortStableFunc(view.Entries, func(a, b entry) int { return a.At.Compare(b.At) })
+	view.Entries = v.foldChanges(view.Entries)
 	wanted := v.unfold(view.Entries)
 	if len(view.Entries) > manyEntries && wanted < 0 && v.r.URL.Query().Get("all") == "" {
 		view.Hidden = len(view.Entries) - manyEntries
@@ -152,13 +155,13 @@ func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, u
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := v.ShowBodies(v.ctx(), list, v.bodyView(false))
+	bodies, err := v.Interactions().Show(v.ctx(), list, v.bodyView(false))
 	if err != nil {
 		return nil, err
 	}
 	asked := number(v.r.URL.Query().Get("images"))
 	if n := slices.IndexFunc(list, func(i helpdesk.Interaction) bool { return i.ID == asked }); n >= 0 {
-		shown, err := v.ShowBodies(v.ctx(), list[n:n+1], v.bodyView(true))
+		shown, err := v.Interactions().Show(v.ctx(), list[n:n+1], v.bodyView(true))
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +171,15 @@ func (v *visit) messages(c helpdesk.Conversation, list []helpdesk.Interaction, u
 	for n, i := range list {
 		bodies[n].HTML = withoutGaps(bodies[n].HTML)
 		e := v.message(c, i, people)
-		e.show(v, i, bodies[n], files[i.ID])
+		e.show(v, i, bodies[n], append(passedOn(i, files), files[i.ID]...))
 		v.showDeliveries(&e, i, deliveries[i.ID])
 		entries[n] = e
 	}
 	v.fold(entries, list, unread)
-	return entries, nil
+	if err := v.explainAutomatic(entries, list); err != nil {
+		return nil, err
+	}
+	return entries, v.explainByRule(list, entries)
 }
 
 // fold folds the messages that the member has read, except the last two.
@@ -217,9 +223,12 @@ func (v *visit) message(c helpdesk.Conversation, i helpdesk.Interaction, people 
 		case len(i.Mail.From) > 0: // of an archive
 			p = newPerson(0, cmp.Or(i.Mail.From[0].Name, i.Mail.From[0].Email), "")
 		default:
-			p = newPerson(0, v.words.T("A former member"), "")
+			p = newPerson(0, v.words.T("Former member"), "")
 		}
 		e.Person = p
+	}
+	if i.Automatic() {
+		e.Automatic, e.Person = true, newPerson(0, v.words.T("Automatic reply"), "")
 	}
 	e.Preview = mailhtml.Preview(i.Body, 200, true)
 	return e
@@ -255,7 +264,7 @@ func (v *visit) trust(i helpdesk.Interaction) (warning, good string) {
 	case i.Authentication.Refused():
 		return v.words.T("The sender could not be verified."), ""
 	case i.Authentication.FromGuessed:
-		return v.words.T("The mail does not say clearly who sent it."), ""
+		return v.words.T("It is not clear who sent this email."), ""
 	case i.Security.Signature == ledger.SignatureValid:
 		return "", v.words.T("Signed")
 	}
@@ -333,7 +342,7 @@ func (v *visit) bodyView(remote bool) helpdesk.BodyView {
 
 func (v *visit) filesOf(ids []int64) (map[int64][]helpdesk.Attachment, error) {
 	files := map[int64][]helpdesk.Attachment{}
-	found, err := v.AttachmentsOf(v.ctx(), ids)
+	found, err := v.Attachments().Of(v.ctx(), ids)
 	for _, f := range found {
 		files[f.InteractionID] = append(files[f.InteractionID], f)
 	}
@@ -347,7 +356,7 @@ func (v *visit) deliveriesOf(list []helpdesk.Interaction) (map[int64][]sending.D
 			ids = append(ids, i.ID)
 		}
 	}
-	found, err := v.Deliveries(v.ctx(), ids)
+	found, err := v.Interactions().Deliveries(v.ctx(), ids)
 	deliveries := map[int64][]sending.Delivery{}
 	for _, d := range found {
 		deliveries[d.InteractionID] = append(deliveries[d.InteractionID], d)
@@ -375,7 +384,7 @@ func (v *visit) showDeliveries(e *entry, i helpdesk.Interaction, list []sending.
 	hold := i.PostedAt.Add(v.account.SendHold)
 	if i.SendStartedAt.IsZero() && len(list) > 0 && v.now.Before(hold) {
 		e.Waiting, e.CallBack = true, base+"/back"
-		e.Deliveries = []deliveryView{{State: "wait", Icon: "clock", Text: v.words.T("Goes out in %s s", int(hold.Sub(v.now).Seconds())+1)}}
+		e.Deliveries = []deliveryView{{State: "wait", Icon: "clock", Text: v.words.T("Sends in %s s", int(hold.Sub(v.now).Seconds())+1)}}
 	}
 }
 
@@ -394,104 +403,15 @@ func (v *visit) delivery(d sending.Delivery, i helpdesk.Interaction) deliveryVie
 	case sending.Failed, sending.Bounced:
 		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not delivered to %s", d.Address), Detail: reason}
 	case sending.Suppressed:
-		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("No mail is sent to this address.")}
+		return deliveryView{State: "bad", Icon: "alert", Text: v.words.T("Not sent to %s", d.Address), Detail: v.words.T("This address is suppressed.")}
 	case sending.Queued:
 	}
 	return deliveryView{State: "wait", Icon: "clock", Text: v.words.T("On its way"), Detail: v.words.T("to %s", d.Address)}
 }
 
-// happened returns the entries for the events of a conversation.
-func (v *visit) happened(c helpdesk.Conversation, said []entry) ([]entry, error) {
-	kinds := []string{
-		"conversation.closed", "conversation.paused", "conversation.reopened", "conversation.assigned", "conversation.unassigned",
-		"conversation.moved", "conversation.absorbed", "conversation.split", "conversation.prioritized", "conversation.marked_spam",
-		"conversation.cleared_spam", "interaction.returned",
-	}
-	page, err := v.Events(v.ctx(), subscription.EventQuery{Types: kinds, ConversationID: c.ID}, storage.PageRequest{Limit: storage.MaxLimit})
-	if fault.Is(err, fault.Forbidden) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	actors := make([]int64, len(page.Items))
-	for n, e := range page.Items {
-		actors[n] = e.ActorID
-	}
-	people, err := v.people(actors)
-	if err != nil {
-		return nil, err
-	}
-	names := map[int64]string{}
-	for _, e := range said {
-		names[e.ID] = e.Person.Name
-	}
-	var lines []entry
-	for _, e := range page.Items {
-		if closedAsSpam(e, page.Items) {
-			continue
-		}
-		who := people[e.ActorID].Name
-		if who == "" {
-			who = v.words.T("Helpwright")
-		}
-		text, icon := v.deed(e.Type, who)
-		if e.Type == "conversation.absorbed" {
-			text = v.absorbed(e.Data, who)
-		}
-		if e.Type == "interaction.returned" {
-			text, icon = v.returned(e.Data, names), "pencil"
-		}
-		lines = append(lines, entry{Kind: "event", Text: text, Icon: icon, At: e.Time, Time: v.when(e.Time), Full: v.full(e.Time)})
-	}
-	return lines, nil
-}
-
-// closedAsSpam reports whether an event is the closing implied by marking as spam, which is not shown.
-func closedAsSpam(e storage.Event, all []storage.Event) bool {
-	return e.Type == "conversation.closed" && slices.ContainsFunc(all, func(o storage.Event) bool {
-		return o.Type == "conversation.marked_spam" && o.ActorID == e.ActorID && o.Time.Sub(e.Time).Abs() < time.Second
-	})
-}
-
-// absorbed is the entry about a conversation that was merged into this one.
-func (v *visit) absorbed(data []byte, who string) string {
-	var about helpdesk.Absorbed
-	if json.Unmarshal(data, &about) != nil || about.Number == 0 {
-		return v.words.T("%s merged another conversation into this", who)
-	}
-	return v.words.T("%s merged #%s into this conversation", who, about.Number)
-}
-
-func (v *visit) deed(kind, who string) (text, icon string) {
-	switch kind {
-	case "conversation.closed":
-		return v.words.T("%s closed this", who), "check"
-	case "conversation.paused":
-		return v.words.T("%s set this to pending", who), "clock"
-	case "conversation.reopened":
-		return v.words.T("%s opened this again", who), "refresh"
-	case "conversation.assigned":
-		return v.words.T("%s assigned this", who), "user"
-	case "conversation.unassigned":
-		return v.words.T("%s unassigned this", who), "user"
-	case "conversation.moved":
-		return v.words.T("%s moved this to another mailbox", who), "mail"
-	case "conversation.marked_spam":
-		return v.words.T("%s marked this as spam", who), "ban"
-	case "conversation.cleared_spam":
-		return v.words.T("%s marked this as not spam", who), "ban"
-	case "conversation.prioritized":
-		return v.words.T("%s changed the priority", who), "flag"
-	case "conversation.absorbed":
-		return v.words.T("%s merged another conversation into this", who), "merge"
-	}
-	return v.words.T("%s split this off another conversation", who), "merge"
-}
-
 // retry tries to deliver an answer again.
 func (v *visit) retry() error {
-	if _, err := v.RetryDeliveries(v.ctx(), v.number("id"), v.number("i")); err != nil {
+	if _, err := v.Interactions().RetryDeliveries(v.ctx(), v.number("id"), v.number("i")); err != nil {
 		return err
 	}
 	v.say(toast{Text: v.words.T("Trying again now")})
@@ -501,9 +421,9 @@ func (v *visit) retry() error {
 // callBack turns an answer that is not sent yet into a draft again. If it is a draft already, as when the browser repeats
 // the form after a lost connection, it is not an error.
 func (v *visit) callBack() error {
-	_, err := v.CancelSending(v.ctx(), v.number("id"), v.number("i"))
+	_, err := v.Interactions().CancelSending(v.ctx(), v.number("id"), v.number("i"))
 	if fault.Is(err, fault.Conflict) {
-		if i, known := v.Interaction(v.ctx(), v.number("id"), v.number("i")); known == nil && i.Status == helpdesk.StatusDraft {
+		if i, known := v.Interactions().Get(v.ctx(), v.number("id"), v.number("i")); known == nil && i.Status == helpdesk.StatusDraft {
 			err = nil
 		}
 	}
@@ -528,15 +448,15 @@ type mailView struct {
 
 // mail shows the header of a mail, and why it is in this conversation.
 func (v *visit) mail() error {
-	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	i, err := v.Interactions().Get(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
 		return err
 	}
-	why, err := v.ExplainThreading(v.ctx(), i.ConversationID, i.ID)
+	why, err := v.Interactions().ExplainThreading(v.ctx(), i.ConversationID, i.ID)
 	if err != nil {
 		return err
 	}
-	c, err := v.Conversation(v.ctx(), i.ConversationID)
+	c, err := v.Conversations().Get(v.ctx(), i.ConversationID)
 	if err != nil {
 		return err
 	}
@@ -577,7 +497,7 @@ func (v *visit) mail() error {
 		add("SPF", i.Authentication.SPF.Result)
 		add("DMARC", i.Authentication.DMARC.Result)
 	}
-	return v.show(screen{template: "mail", title: w.T("Details of the mail"), data: view})
+	return v.show(screen{template: "mail", title: w.T("Email details"), data: view})
 }
 
 func addresses(list []mailaddr.Address) string {
@@ -595,7 +515,7 @@ func addresses(list []mailaddr.Address) string {
 
 // html shows the HTML of a message as text.
 func (v *visit) html() error {
-	i, err := v.Interaction(v.ctx(), v.number("id"), v.number("i"))
+	i, err := v.Interactions().Get(v.ctx(), v.number("id"), v.number("i"))
 	if err != nil {
 		return err
 	}

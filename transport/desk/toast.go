@@ -91,9 +91,12 @@ type inverse struct {
 	States      []state    `json:"c,omitempty"`
 	Interaction int64      `json:"i,omitempty"` // the answer
 	In          int64      `json:"n,omitempty"` // its conversation
+	List        string     `json:"l,omitempty"` // the list from which that was opened
 	Article     *discarded `json:"a,omitempty"` // a draft that was discarded
+	Draft       *dropped   `json:"d,omitempty"` // likewise, of a reply, a note or a forward
 	// Nonce belongs to the form that posted it: after it is called back, an answer can be posted and called back again.
 	Nonce string `json:"o,omitempty"`
+	Macro bool   `json:"r,omitempty"` // it was posted with a macro
 }
 
 // state is the state of a conversation before a change, and the time of the change.
@@ -140,13 +143,16 @@ func (v *visit) undo() error {
 	if inv.Article != nil {
 		return v.restoreDraft(*inv.Article)
 	}
+	if inv.Draft != nil {
+		return v.restoreDropped(*inv.Draft)
+	}
 	back := v.back(v.at("/inbox/unassigned"))
 	done, err := v.once("undo", text, text, func(ctx context.Context) (posted, error) {
 		left, err := v.putBack(ctx, inv)
 		return posted{Interaction: inv.Interaction, Left: left}, err
 	})
 	if inv.Interaction != 0 && fault.Is(err, fault.Conflict) {
-		v.say(toast{Text: v.words.T("It is already being sent and cannot be undone."), Bad: true})
+		v.say(toast{Text: v.words.T("It is already being sent, so it is too late to undo."), Bad: true})
 		return v.see(back)
 	}
 	if err != nil {
@@ -155,12 +161,14 @@ func (v *visit) undo() error {
 	said := v.words.T("Undone")
 	switch {
 	case done.Left > 0:
-		said = v.words.N(done.Left, "Undone, except for %s conversation that somebody has changed since|Undone, except for %s conversations that somebody has changed since")
+		said = v.words.N(done.Left, "Undone, except for %s conversation that someone has changed since|Undone, except for %s conversations that someone has changed since")
+	case inv.Macro:
+		said = v.words.T("The reply is a draft again. Tags, fields and notes of the macro stay")
 	case inv.Interaction != 0:
 		said = v.words.T("The reply is a draft again")
 	}
 	if inv.Interaction != 0 {
-		back = v.at("/c/" + itoa(inv.In))
+		back = v.talk(inv.In, inv.List)
 	}
 	v.say(toast{Text: said})
 	return v.see(back)
@@ -173,7 +181,7 @@ func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) 
 		return left, err
 	}
 	if inv.Interaction != 0 {
-		if _, err := v.CancelSending(ctx, inv.In, inv.Interaction); err != nil {
+		if _, err := v.Interactions().CancelSending(ctx, inv.In, inv.Interaction); err != nil {
 			return left, err
 		}
 	}
@@ -188,7 +196,7 @@ func (v *visit) putBack(ctx context.Context, inv inverse) (left int, err error) 
 		if v.may(identity.ConversationsAssign) {
 			in.UserID, in.TeamID = userOf(was.user), userOf(was.team)
 		}
-		if _, err := v.UpdateConversations(ctx, ids, in); err != nil {
+		if _, err := v.Conversations().UpdateAll(ctx, ids, in); err != nil {
 			return left, err
 		}
 	}
@@ -218,7 +226,7 @@ func (v *visit) unchanged(ctx context.Context, states []state) (groups map[place
 	for i, s := range states {
 		ids[i] = s.ID
 	}
-	found, err := v.ConversationsByID(ctx, ids)
+	found, err := v.Conversations().ByID(ctx, ids)
 	changed := map[int64]int64{}
 	for _, c := range found {
 		changed[c.ID] = c.UpdatedAt.UnixMicro()

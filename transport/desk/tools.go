@@ -27,7 +27,8 @@ type toolsView struct {
 	Boxes                        []Link
 	Naps                         []nap
 	Priorities                   []urgency
-	Spam                         bool // for the list of spam
+	Fields                       []fieldInput // that can be set
+	Spam                         bool         // for the list of spam
 	First                        string
 	CanAssign, CanUpdate, CanTag bool
 	CanSaveView                  bool
@@ -44,12 +45,30 @@ func (v *visit) tools(l listing, canSave bool) (toolsView, error) {
 		CanAssign: v.may(identity.ConversationsAssign), CanUpdate: v.may(identity.ConversationsUpdate), CanTag: v.may(identity.TagsView),
 		CanSaveView: canSave,
 	}
+	fields, err := v.conversationFields()
+	if err != nil {
+		return toolsView{}, err
+	}
+	for _, f := range fields {
+		view.Fields = append(view.Fields, v.fieldInput(f, nil))
+	}
 	l.after = ""
 	return view, v.choices(&view, l)
 }
 
 // choices returns the filters above a list, and the actions of its form.
 func (v *visit) choices(view *toolsView, l listing) error {
+	if l.view == "search" {
+		return v.searchChoices(view, l)
+	}
+	if err := v.listChoices(view, l); err != nil {
+		return err
+	}
+	return v.fillBoxes(view)
+}
+
+// listChoices returns the filters above a list of conversations, and the teams and tags of its form.
+func (v *visit) listChoices(view *toolsView, l listing) error {
 	pick := func(name, value string, options ...[2]string) choice {
 		var c choice
 		for _, o := range options {
@@ -66,6 +85,9 @@ func (v *visit) choices(view *toolsView, l listing) error {
 	statuses := [][2]string{{"open", w.T("Open")}, {"pending", w.T("Pending")}, {"closed", w.T("Closed")}, {"all", w.T("Any status")}}
 	if strings.HasPrefix(l.view, "view-") {
 		statuses = append(statuses, [2]string{"saved", w.T("As saved")})
+	}
+	if l.view == "due" {
+		orders = append(orders, [2]string{"due", w.T("Due first")})
 	}
 	if l.sort == "saved" {
 		orders = append(orders, [2]string{"saved", w.T("As saved")})
@@ -110,6 +132,13 @@ func (v *visit) choices(view *toolsView, l listing) error {
 			return err
 		}
 	}
+	fields, err := v.conversationFields()
+	view.Choices = append(view.Choices, v.fieldChoices(fields, fieldFilterOf(l.fields, fields), func(param string) string { return v.listURL(l, "fields", param) })...)
+	return err
+}
+
+// fillBoxes adds the mailboxes to which the form moves conversations.
+func (v *visit) fillBoxes(view *toolsView) error {
 	if v.may(identity.MailboxesView) {
 		boxes, err := v.mailboxes()
 		if err != nil {

@@ -48,7 +48,7 @@ func (v *visit) ctx() context.Context { return v.r.Context() }
 // visitor serves a page that needs no sign-in.
 func (h *Handler) visitor(fn func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		v := h.begin(w, r)
+		v := h.newVisit(w, r)
 		defer v.rescue()
 		if err := cookie.SameSite(r, ""); err != nil {
 			v.fail(err)
@@ -70,9 +70,10 @@ func (h *Handler) member(fn func(*visit) error) http.HandlerFunc {
 			return err
 		}
 		var err error
-		if v.user, err = keep(v.memo, &v.memo.user, v.readUser); err != nil {
+		if v.user, err = memoize(v.memo, &v.memo.user, v.readUser); err != nil {
 			return err
 		}
+		v.prefer()
 		v.noteEvents()
 		return fn(v)
 	})
@@ -87,7 +88,7 @@ func (v *visit) noteEvents() {
 	}
 }
 
-func (h *Handler) begin(w http.ResponseWriter, r *http.Request) *visit {
+func (h *Handler) newVisit(w http.ResponseWriter, r *http.Request) *visit {
 	if _, path, ok := strings.Cut(r.Pattern, " "); ok {
 		pattern.Note(r.Context(), h.cfg.Prefix+path)
 	}
@@ -123,6 +124,7 @@ func (v *visit) signedIn() error {
 	err := v.authenticate()
 	if err == nil {
 		v.user, err = v.readUser()
+		v.prefer()
 	}
 	return err
 }
@@ -164,7 +166,7 @@ func (v *visit) enter(account int64) error {
 	if err := v.remember(); err != nil {
 		return err
 	}
-	v.account, err = keep(v.memo, &v.memo.account, func() (identity.Account, error) { return v.Account(v.ctx()) })
+	v.account, err = memoize(v.memo, &v.memo.account, func() (identity.Account, error) { return v.Account().Get(v.ctx()) })
 	return err
 }
 

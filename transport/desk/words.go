@@ -80,15 +80,26 @@ type words struct {
 
 const languageCookie = "desk_language"
 
-// chooseWords uses the member's language, or else the browser's.
+// chooseWords uses the language that the browser remembers of its member, or else its own. A member's preference comes before
+// both, see visit.prefer.
 func chooseWords(r *http.Request) words {
 	if c, err := r.Cookie(languageCookie); err == nil && slices.Contains(languages, c.Value) {
 		return speak(c.Value)
 	}
+	return chooseWordsAnew(r)
+}
+
+// chooseWordsAnew uses the browser's language.
+func chooseWordsAnew(r *http.Request) words {
 	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil || len(tags) == 0 {
 		return speak(languages[0])
 	}
+	return matching(tags...)
+}
+
+// matching speaks the language that fits best.
+func matching(tags ...language.Tag) words {
 	known := make([]language.Tag, len(languages))
 	for i, lang := range languages {
 		known[i] = language.Make(lang)
@@ -183,6 +194,11 @@ func count(n int) string {
 		return strconv.Itoa(n/1000) + "k+"
 	}
 	return strconv.Itoa(n)
+}
+
+// whole returns a number in full, as the language writes it.
+func (w words) whole(n int64) string {
+	return message.NewPrinter(language.Make(w.lang)).Sprint(decimal.Decimal(n))
 }
 
 const zoneCookie = "desk_zone"

@@ -109,7 +109,7 @@ func (m *parts) cleanup() {
 func (m *parts) read(part *multipart.Part) error {
 	name := part.FormName()
 	if name == "" {
-		return fault.New(fault.Malformed, "A part of the multipart body has no name.")
+		return fault.New(fault.Malformed, "Part of the multipart body has no name.")
 	}
 	if part.FileName() == "" {
 		text, err := io.ReadAll(io.LimitReader(part, m.limits.TextSize-m.text+1))

@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/hours"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
 	"github.com/helpwright/helpwright/storage"
@@ -22,7 +23,7 @@ const (
 func (v *visit) addConversations(s *mcp.Server) {
 	if v.may(identity.ConversationsView) {
 		add(v, s, reads("search_conversations", "Search conversations",
-			"Finds conversations with customers, the newest first. Without words it lists them."), v.searchConversations)
+			"Finds conversations with customers, the newest first, or what is due. Without words it lists them."), v.searchConversations)
 	}
 	if v.may(identity.ConversationsView, identity.InteractionsView) {
 		add(v, s, reads("read_conversation", "Read a conversation",
@@ -53,14 +54,28 @@ type conversation struct {
 	AssignedTo   int64  `json:"assigned_to,omitempty" jsonschema:"id of a user; absent: nobody"`
 	MailboxID    int64  `json:"mailbox_id"`
 	WaitingSince string `json:"waiting_since,omitempty" jsonschema:"since when the customer waits for an answer; absent: nobody waits"`
+	DueAt        string `json:"due_at,omitempty" jsonschema:"when the next of its targets is due, in the past if it is overdue; absent: none is, or time stands still"`
 	UpdatedAt    string `json:"updated_at"`
 	URL          string `json:"url,omitempty" jsonschema:"where people open it"`
+
+	Targets []target `json:"targets,omitempty" jsonschema:"what was promised to the customer by an SLA, of each kind the last one"`
+}
+
+// target is something that was promised for a conversation.
+type target struct {
+	Kind  string `json:"kind" jsonschema:"first_reply, next_reply or resolution"`
+	DueAt string `json:"due_at,omitempty" jsonschema:"absent: time stands still"`
+	State string `json:"state" jsonschema:"running, paused, met or breached (too late, whether it was done since or not)"`
 }
 
 func (v *visit) conversation(c helpdesk.Conversation) conversation {
 	out := conversation{
 		ID: c.ID, Number: c.Number, Subject: c.Subject, Status: statusName(c.Status), Priority: string(c.Priority), Customer: c.CustomerEmail,
 		Preview: c.Preview, AssignedTo: c.UserID, MailboxID: c.MailboxID, WaitingSince: moment(c.AwaitingSince), UpdatedAt: moment(c.UpdatedAt),
+		DueAt: moment(c.DueAt),
+	}
+	for _, t := range c.Targets() {
+		out.Targets = append(out.Targets, target{Kind: string(t.Kind), DueAt: moment(t.DueAt), State: string(t.State)})
 	}
 	if v.h.cfg.ConversationURL != nil {
 		out.URL = v.h.cfg.ConversationURL(v.desk.AccountID(), c.ID)
@@ -91,6 +106,9 @@ type searchConversationsInput struct {
 	Status     []string `json:"status,omitempty" jsonschema:"any of open, pending and closed; absent: all"`
 	Assigned   string   `json:"assigned,omitempty" jsonschema:"me or nobody; absent: all"`
 	Waiting    *bool    `json:"waiting,omitempty" jsonschema:"true: customers wait for an answer, the longest first; false: none waits"`
+	Due        string   `json:"due,omitempty" jsonschema:"soon, breached (overdue), today or any: when something is due by an SLA, the most pressing first; absent: all"`
+	Timezone   string   `json:"timezone,omitempty" jsonschema:"IANA name such as Europe/Berlin, of the day that is today and of days in words; absent: UTC"`
+	Sort       string   `json:"sort,omitempty" jsonschema:"newest, waiting (the longest first) or due (the most pressing first); absent: as said for waiting and due, else newest"`
 	MailboxID  int64    `json:"mailbox_id,omitempty"`
 	CustomerID int64    `json:"customer_id,omitempty"`
 	Cursor     string   `json:"cursor,omitempty" jsonschema:"next_cursor of the page before"`
@@ -127,7 +145,10 @@ func (v *visit) searchConversations(ctx context.Context, in searchConversationsI
 			q.Sort, q.Ascending = helpdesk.ByAwaiting, true
 		}
 	}
-	page, err := v.desk.Conversations(ctx, q, storage.PageRequest{Limit: pageSize, Cursor: in.Cursor})
+	if err := in.order(&q); err != nil {
+		return out, err
+	}
+	page, err := v.desk.Conversations().List(ctx, q, storage.PageRequest{Limit: pageSize, Cursor: in.Cursor})
 	if err != nil {
 		return out, err
 	}
@@ -136,6 +157,30 @@ func (v *visit) searchConversations(ctx context.Context, in searchConversationsI
 		out.Conversations[i] = v.conversation(c)
 	}
 	return out, nil
+}
+
+// order applies what is due, and the order.
+func (in searchConversationsInput) order(q *helpdesk.ConversationQuery) (err error) {
+	if in.Timezone != "" {
+		if q.Zone, err = hours.Zone(in.Timezone); err != nil {
+			return fault.Field("timezone", "must be the name of a time zone, such as Europe/Berlin")
+		}
+	}
+	if q.Due = helpdesk.Due(in.Due); q.Due != "" {
+		q.Sort, q.Ascending = helpdesk.ByDue, true
+	}
+	switch in.Sort {
+	case "":
+	case "newest":
+		q.Sort, q.Ascending = helpdesk.ByUpdated, false
+	case "waiting":
+		q.Sort, q.Ascending = helpdesk.ByAwaiting, true
+	case "due":
+		q.Sort, q.Ascending = helpdesk.ByDue, true
+	default:
+		return fault.Field("sort", "must be newest, waiting or due")
+	}
+	return nil
 }
 
 type readConversationInput struct {
@@ -163,11 +208,11 @@ type thread struct {
 }
 
 func (v *visit) readConversation(ctx context.Context, in readConversationInput) (out thread, err error) {
-	c, err := v.desk.Conversation(ctx, in.ConversationID)
+	c, err := v.desk.Conversations().Get(ctx, in.ConversationID)
 	if err != nil {
 		return out, err
 	}
-	page, err := v.desk.Interactions(ctx, c.ID, storage.PageRequest{Limit: pageSize, Cursor: in.Cursor})
+	page, err := v.desk.Interactions().List(ctx, c.ID, storage.PageRequest{Limit: pageSize, Cursor: in.Cursor})
 	if err != nil {
 		return out, err
 	}
@@ -188,7 +233,7 @@ func (v *visit) files(ctx context.Context, list []helpdesk.Interaction) (map[int
 	for i, one := range list {
 		ids[i] = one.ID
 	}
-	found, err := v.desk.AttachmentsOf(ctx, ids)
+	found, err := v.desk.Attachments().Of(ctx, ids)
 	names := map[int64][]string{}
 	for _, a := range found {
 		names[a.InteractionID] = append(names[a.InteractionID], a.Filename)
@@ -201,6 +246,9 @@ func showMessage(i helpdesk.Interaction, files []string) message {
 	switch i.Type {
 	case helpdesk.TypeUser:
 		m.From, m.Name, m.UserID, m.To, m.Draft = "team", "", i.UserID, i.To, i.Status == helpdesk.StatusDraft
+		if i.Automatic() {
+			m.Name = "Automatic reply"
+		}
 	case helpdesk.TypeNote:
 		m.From, m.Name, m.UserID, m.Draft = "note", "", i.UserID, i.Status == helpdesk.StatusDraft
 	case helpdesk.TypeCustomer:
@@ -231,7 +279,7 @@ func (v *visit) write(ctx context.Context, in writeInput, as helpdesk.Interactio
 		return out, fault.Field("text", "is required")
 	}
 	as.Body = mailhtml.FromText(in.Text)
-	made, err := v.desk.CreateInteraction(ctx, in.ConversationID, as)
+	made, err := v.desk.Interactions().Create(ctx, in.ConversationID, as)
 	if err != nil {
 		return out, err
 	}
@@ -255,14 +303,14 @@ type sent struct {
 
 // sendDraft sends nothing twice: a draft that was sent already is refused.
 func (v *visit) sendDraft(ctx context.Context, in sendInput) (out sent, err error) {
-	draft, err := v.desk.Interaction(ctx, in.ConversationID, in.DraftID)
+	draft, err := v.desk.Interactions().Get(ctx, in.ConversationID, in.DraftID)
 	if err != nil {
 		return out, err
 	}
 	if draft.Type != helpdesk.TypeUser || draft.Status != helpdesk.StatusDraft {
-		return out, fault.New(fault.Conflict, "This is not a draft of an answer. It may already have been sent.")
+		return out, fault.New(fault.Conflict, "This is not a draft reply. It may already have been sent.")
 	}
-	made, err := v.desk.UpdateInteraction(ctx, in.ConversationID, in.DraftID, helpdesk.InteractionUpdate{
+	made, err := v.desk.Interactions().Update(ctx, in.ConversationID, in.DraftID, helpdesk.InteractionUpdate{
 		Status: storage.Some(helpdesk.StatusPosted), Seen: storage.Some(helpdesk.Seen{ID: in.Seen}),
 	})
 	return sent{ID: made.ID, To: made.To}, err

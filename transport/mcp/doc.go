@@ -8,6 +8,8 @@
 //   - add_note needs interactions.note or interactions.create;
 //   - draft_answer needs interactions.create: the answer is a draft, which a member reads, changes and sends in the desk;
 //   - send_draft needs interactions.update, too: a token without that scope writes drafts and never sends;
+//   - list_saved_replies needs interactions.view, apply_macro conversations.update, too, and what its actions need;
+//   - list_rules needs rules.view;
 //   - search_articles and read_article need sites.view and articles.view;
 //   - draft_article needs articles.create or articles.update. No tool publishes.
 //

@@ -54,6 +54,7 @@ func Example() {
 	// Output:
 	// add_note
 	// draft_answer
+	// list_saved_replies
 	// read_conversation
 	// search_conversations
 }

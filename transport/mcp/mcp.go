@@ -117,7 +117,7 @@ func (h *Handler) visit(r *http.Request) (*visit, error) {
 		return nil, err
 	}
 	if caller.UserID() == 0 {
-		return nil, fault.New(fault.Unauthenticated, "Nobody is signed in.")
+		return nil, fault.New(fault.Unauthenticated, "No one is signed in.")
 	}
 	account, err := strconv.ParseInt(r.PathValue(AccountParam), 10, 64)
 	if err != nil {
@@ -139,7 +139,7 @@ func (h *Handler) bearer(r *http.Request) (helpdesk.Caller, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "Bearer") || token == "" || helpdesk.IsPortalToken(token) {
-		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "There is no access token.")
+		return helpdesk.Caller{}, fault.New(fault.Unauthenticated, "Access token not found.")
 	}
 	return h.cfg.Service.Authenticate(r.Context(), token)
 }
@@ -156,6 +156,7 @@ func (h *Handler) server(v *visit) *mcp.Server {
 	})
 	if v != nil {
 		v.addConversations(s)
+		v.addMacros(s)
 		v.addArticles(s)
 	}
 	return s

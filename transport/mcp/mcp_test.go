@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
+	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -66,9 +67,9 @@ func bundleOf(t *testing.T, store helpdesk.Store, memory int64) *bundle {
 	must(t, err)
 	b.desk, err = srv.Service().Desk(t.Context(), srv.Service().As(b.owner.ID), account.ID)
 	must(t, err)
-	_, err = b.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
+	_, err = b.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")})
 	must(t, err)
-	b.conversation, err = b.desk.CreateConversation(t.Context(), helpdesk.ConversationInput{
+	b.conversation, err = b.desk.Conversations().Create(t.Context(), helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "The door is stuck",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "<p>It <b>squeaks</b>, too.</p><p>Ada</p>"}},
 	})
@@ -166,15 +167,16 @@ func TestTools(t *testing.T) {
 		find, read, note, draft, send = "search_conversations", "read_conversation", "add_note", "draft_answer", "send_draft"
 		findArticle, readArticle      = "search_articles", "read_article"
 		draftArticle                  = "draft_article"
+		replies, macro, ruleList      = "list_saved_replies", "apply_macro", "list_rules"
 	)
 	for name, tt := range map[string]struct {
 		scopes []identity.Permission
 		want   []string
 	}{
-		"everything":            {nil, []string{note, draft, draftArticle, readArticle, read, findArticle, find, send}},
-		"reading":               {[]identity.Permission{identity.ConversationsView, identity.InteractionsView}, []string{read, find}},
+		"everything":            {nil, []string{note, macro, draft, draftArticle, ruleList, replies, readArticle, read, findArticle, find, send}},
+		"reading":               {[]identity.Permission{identity.ConversationsView, identity.InteractionsView}, []string{replies, read, find}},
 		"lists":                 {[]identity.Permission{identity.ConversationsView}, []string{find}},
-		"drafts, no sending":    {[]identity.Permission{identity.ConversationsView, identity.InteractionsView, identity.InteractionsCreate}, []string{note, draft, read, find}},
+		"drafts, no sending":    {[]identity.Permission{identity.ConversationsView, identity.InteractionsView, identity.InteractionsCreate}, []string{note, draft, replies, read, find}},
 		"notes":                 {[]identity.Permission{identity.NotesCreate}, []string{note}},
 		"articles":              {[]identity.Permission{identity.Permission(kb.SitesView), identity.Permission(kb.ArticlesView)}, []string{readArticle, findArticle}},
 		"nothing of it":         {[]identity.Permission{identity.WebhooksView}, nil},
@@ -199,12 +201,60 @@ func TestTools(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			for _, tool := range []string{find, read, note, draft, send, findArticle, readArticle, draftArticle} {
+			for _, tool := range []string{find, read, note, draft, send, findArticle, readArticle, draftArticle, replies, macro, ruleList} {
 				if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: map[string]any{}}); !slices.Contains(tt.want, tool) && err == nil {
 					t.Errorf("%s can be called", tool)
 				}
 			}
 		})
+	}
+}
+
+// An assistant reads macros and rules, and applies a macro in its member's name.
+func TestMacro(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	act := []rules.Action{{Type: rules.SetPriority, Values: []string{"low"}}}
+	m, err := b.desk.SavedReplies().Create(t.Context(), helpdesk.SavedReplyInput{Name: "Later", Body: "<p>Later.</p>", Actions: storage.Some(act)})
+	must(t, err)
+	_, err = b.desk.Rules().Create(t.Context(), helpdesk.RuleInput{
+		Name: storage.Some("Calm"), On: storage.Some([]string{"conversation.created"}), Actions: storage.Some(act),
+		All: storage.Some([]rules.Condition{{Field: rules.FieldSubject, Op: rules.Contains, Values: []string{"hurry"}}}),
+	})
+	must(t, err)
+	s := b.session()
+	type action struct {
+		Type   string
+		Values []string
+	}
+	listed := done[struct {
+		Replies []struct {
+			ID      int64
+			Text    string
+			Actions []action
+		} `json:"saved_replies"`
+	}](t, s, "list_saved_replies", nil)
+	want := []action{{"set_priority", []string{"low"}}}
+	if len(listed.Replies) != 1 || listed.Replies[0].ID != m.ID || listed.Replies[0].Text != "Later." || !cmp.Equal(listed.Replies[0].Actions, want) {
+		t.Errorf("%+v", listed)
+	}
+	found := done[struct {
+		Rules []struct {
+			Name    string
+			All     []struct{ Field, Op string }
+			Actions []action
+		}
+	}](t, s, "list_rules", nil)
+	if len(found.Rules) != 1 || found.Rules[0].All[0].Op != "contains" || !cmp.Equal(found.Rules[0].Actions, want) {
+		t.Errorf("%+v", found)
+	}
+	args := map[string]any{"conversation_id": b.conversation.ID, "saved_reply_id": m.ID}
+	if c := done[struct{ Priority string }](t, s, "apply_macro", args); c.Priority != "low" {
+		t.Errorf("priority is %s", c.Priority)
+	}
+	args["saved_reply_id"] = 99
+	if _, problem := call[struct{}](t, s, "apply_macro", args); problem == "" {
+		t.Error("a macro that is not there is applied")
 	}
 }
 
@@ -239,7 +289,7 @@ func TestAnswer(t *testing.T) {
 	}
 
 	args := map[string]any{"conversation_id": id, "draft_id": drafted.ID, "seen": got.Seen}
-	_, err := b.desk.CreateInteraction(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Never mind!"})
+	_, err := b.desk.Interactions().Create(t.Context(), id, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: "Never mind!"})
 	must(t, err)
 	if _, problem := call[struct{}](t, s, "send_draft", args); problem == "" {
 		t.Error("it was sent although the customer has written since")
@@ -253,7 +303,7 @@ func TestAnswer(t *testing.T) {
 	if _, problem := call[struct{}](t, s, "send_draft", args); !strings.Contains(problem, "already have been sent") {
 		t.Errorf("it can be sent again: %s", problem)
 	}
-	all, err := b.desk.Interactions(t.Context(), id, storage.PageRequest{})
+	all, err := b.desk.Interactions().List(t.Context(), id, storage.PageRequest{})
 	must(t, err)
 	posted := 0
 	for _, i := range all.Items {
@@ -263,6 +313,61 @@ func TestAnswer(t *testing.T) {
 	}
 	if posted != 1 {
 		t.Errorf("%d answers", posted)
+	}
+}
+
+// What is due is found, the most pressing first, and said of a conversation.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	b := newBundle(t)
+	s := b.session()
+	_, err := b.desk.SLAs().Create(t.Context(), helpdesk.SLAInput{
+		Name: storage.Some("Gold"), FirstReply: storage.Some(60 * 24 * 3), Resolution: storage.Some(60 * 24 * 9),
+	})
+	must(t, err)
+	ask := func(priority helpdesk.Priority) int64 {
+		made, err := b.desk.Conversations().Create(t.Context(), helpdesk.ConversationInput{
+			Channel: "email", To: "ada@example.com", Priority: priority, Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "Is it open?"}},
+		})
+		must(t, err)
+		return made.ID
+	}
+	first := ask(helpdesk.PriorityNormal)
+	_, err = b.desk.SLAs().Create(t.Context(), helpdesk.SLAInput{
+		Name: storage.Some("Urgent"), Position: storage.Some[int64](1), FirstReply: storage.Some(60 * 48),
+		All: storage.Some([]rules.Condition{{Field: "priority", Op: rules.Is, Values: []string{"urgent"}}}),
+	})
+	must(t, err)
+	second := ask(helpdesk.PriorityUrgent)
+	type page struct {
+		Conversations []struct {
+			ID      int64
+			DueAt   string `json:"due_at"`
+			Targets []struct{ Kind, State string }
+		}
+	}
+	for name, tt := range map[string]struct {
+		args map[string]any
+		want []int64
+	}{
+		"any":                 {map[string]any{"due": "any"}, []int64{second, first}},
+		"overdue":             {map[string]any{"due": "breached"}, nil},
+		"soon":                {map[string]any{"due": "soon"}, nil},
+		"today":               {map[string]any{"due": "today", "timezone": "Asia/Tokyo"}, nil},
+		"newest that is due":  {map[string]any{"due": "any", "sort": "newest"}, []int64{second, first}},
+		"the rest comes last": {map[string]any{"sort": "due"}, []int64{second, first, b.conversation.ID}},
+	} {
+		var got []int64
+		found := done[page](t, s, "search_conversations", tt.args)
+		for _, c := range found.Conversations {
+			got = append(got, c.ID)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if name == "any" && (len(got) != 2 || found.Conversations[1].DueAt == "" || len(found.Conversations[1].Targets) != 2 || found.Conversations[1].Targets[1].Kind != "resolution" || found.Conversations[0].Targets[0].State != "running") {
+			t.Errorf("%+v", found)
+		}
 	}
 }
 
@@ -287,9 +392,12 @@ func TestProblems(t *testing.T) {
 		"a draft beyond the limit":  {"draft_answer", map[string]any{"conversation_id": id, "text": strings.Repeat("x", 2<<20)}, "1 MiB"},
 		"a note to nothing":         {"add_note", map[string]any{"conversation_id": 999, "text": "x"}, "no such conversation"},
 		"no such status":            {"search_conversations", map[string]any{"status": []string{"posted"}}, "status: must be open, pending or closed"},
+		"no such time":              {"search_conversations", map[string]any{"due": "never"}, "due: must be soon, breached, today or any"},
+		"no such order":             {"search_conversations", map[string]any{"sort": "id"}, "sort: must be newest, waiting or due"},
+		"no such zone":              {"search_conversations", map[string]any{"timezone": "Local"}, "timezone: must be"},
 		"a cursor of nothing":       {"search_conversations", map[string]any{"cursor": "x"}, "cursor"},
 		"a site of another account": {"search_articles", map[string]any{"words": "x", "site_id": elsewhere.ID}, "no such site"},
-		"what a customer wrote":     {"send_draft", map[string]any{"conversation_id": id, "draft_id": 1, "seen": 1}, "not a draft of an answer"},
+		"what a customer wrote":     {"send_draft", map[string]any{"conversation_id": id, "draft_id": 1, "seen": 1}, "not a draft reply"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -387,7 +495,7 @@ func TestMemory(t *testing.T) {
 	must(t, db.Migrate(t.Context()))
 	b := bundleOf(t, db, 16<<20)
 	for range 10 {
-		_, err := b.desk.CreateInteraction(t.Context(), b.conversation.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: strings.Repeat("It still squeaks. ", 20_000)})
+		_, err := b.desk.Interactions().Create(t.Context(), b.conversation.ID, helpdesk.InteractionInput{Type: helpdesk.TypeCustomer, Body: strings.Repeat("It still squeaks. ", 20_000)})
 		must(t, err)
 	}
 	s := b.session()

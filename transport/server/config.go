@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -22,12 +24,14 @@ import (
 	"github.com/helpwright/helpwright/storage/jobs"
 	"github.com/helpwright/helpwright/transport/api"
 	"github.com/helpwright/helpwright/transport/desk"
+	"github.com/helpwright/helpwright/transport/errand"
 	"github.com/helpwright/helpwright/transport/site"
 )
 
 // Defaults of [Config].
 const (
 	APIBase           = "/api/v1" // path of the API below Config.BaseURL
+	DeskPath          = "/desk"   // default of Config.DeskPath
 	DefaultBaseURL    = "http://localhost"
 	DefaultRate       = 1200
 	DefaultPublicRate = 120
@@ -63,6 +67,10 @@ type Config struct {
 	// Mails, stored data, signatures, and the addresses to which passkeys and identity providers return never use it: an
 	// attacker may choose the host in a request. True if BaseURL is empty.
 	BaseURLIsDefault bool
+	// DeskPath is the path of the agents' pages below BaseURL, such as "/support"; addresses in notifications, in the answers to
+	// assistants and in previews begin with it. It begins with a slash, ends without one, and is none of Handler's other paths.
+	// Default: [DeskPath].
+	DeskPath string
 	// Listener serves Handler in Run, which closes it. If nil, the program serves Handler itself.
 	Listener net.Listener
 	// Handlers are the program's own pages beside the API and the help centres, by pattern of [http.ServeMux].
@@ -99,13 +107,14 @@ type Config struct {
 	KB       kb.Config // if it has no Store, and Store has no method KB, there is no knowledge base
 	API      api.Config
 	Site     site.Config
-	Agents   desk.Config   // the agents' pages, at DeskPath
+	Agents   desk.Config   // the agents' pages; their Prefix follows from BaseURL and DeskPath
 	Intake   smtpin.Config // for both SMTP and LMTP
 	Fetching ingest.ServersConfig
 	Filing   ingest.FilerConfig
 	Sending  outbound.Config
 	Webhooks webhook.Config
-	Jobs     jobs.Config // its Handlers are added to the server's and replace those of the same kind
+	Errands  errand.Config // imports and exports in the agents' pages; Accounts and Works are the server's
+	Jobs     jobs.Config   // its Handlers are added to the server's and replace those of the same kind
 
 	// Observe is called after each request to Handler, from several goroutines at the same time, and EventLag with the age of
 	// the newest of some events when streams received them. Jobs, Filing and Sending have an Observe of their own. nil: not
@@ -128,6 +137,18 @@ func fill[T any](field *T, value T) {
 	}
 }
 
+// deskPath matches what a DeskPath may be.
+var deskPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
+
+// basePath returns the path of BaseURL, without a slash at its end.
+func (c *Config) basePath() string {
+	u, err := url.Parse(c.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.Path, "/")
+}
+
 // check reports all missing fields at once.
 func (c *Config) check() error {
 	var problems fault.Collector
@@ -137,6 +158,9 @@ func (c *Config) check() error {
 	for _, key := range c.Keys {
 		problems.Check(len(key) >= minKey, "Keys", "must have at least 32 bytes each")
 	}
+	problems.Check(deskPath.MatchString(c.DeskPath), "DeskPath", "must be a path such as /support")
+	problems.Check(c.Agents.Prefix == "" || c.Agents.Prefix == c.basePath()+c.DeskPath, "Agents.Prefix",
+		"follows from BaseURL and DeskPath: set DeskPath")
 	problems.Check(c.Store == nil || c.Jobs.Jobs != nil, "Jobs.Jobs", "is required: Store is not a job queue")
 	problems.Check(c.Store == nil || c.Site.Events != nil, "Site.Events", "is required: Store is not an event log")
 	return problems.Err()
@@ -147,6 +171,7 @@ func (c Config) withDefaults() Config {
 	c.BaseURLIsDefault = c.BaseURLIsDefault || c.BaseURL == ""
 	fill(&c.BaseURL, DefaultBaseURL)
 	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	fill(&c.DeskPath, DeskPath)
 	fill(&c.RateLimit, DefaultRate)
 	fill(&c.PublicRateLimit, DefaultPublicRate)
 	fill(&c.Now, time.Now)

@@ -13,19 +13,16 @@ import (
 	"github.com/helpwright/helpwright/transport/desk"
 )
 
-// DeskPath is the path of the agents' pages below Config.BaseURL.
-const DeskPath = "/desk"
-
 // deskURL returns the address of one of the agents' pages.
 func (s *Server) deskURL(format string, ids ...any) string {
-	return s.cfg.BaseURL + DeskPath + fmt.Sprintf(format, ids...)
+	return s.cfg.BaseURL + s.cfg.DeskPath + fmt.Sprintf(format, ids...)
 }
 
 // hasDesk reports whether there are pages for agents.
 func (s *Server) hasDesk() bool { return s.cfg.Agents.Once != nil || s.cfg.API.Idempotency != nil }
 
 // mountDesk adds the agents' pages, if the store can protect forms against double submission.
-func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) http.Handler) error {
+func (s *Server) mountDesk(mux *routes, bound, limit func(http.Handler) http.Handler) error {
 	cfg := s.cfg.Agents
 	fill(&cfg.Once, s.cfg.API.Idempotency)
 	if !s.hasDesk() {
@@ -34,12 +31,9 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 		mux.Handle("POST "+invitations+"{token}", plain)
 		return nil
 	}
-	base := ""
-	if u, err := url.Parse(s.cfg.BaseURL); err == nil {
-		base = strings.TrimRight(u.Path, "/")
-	}
-	cfg.Service, cfg.Prefix = s.service, base+DeskPath
-	cfg.KB = s.kb
+	base, path := s.cfg.basePath(), s.cfg.DeskPath
+	cfg.Service, cfg.Prefix = s.service, base+path
+	cfg.KB, cfg.Errands = s.kb, s.errands
 	if s.sites != nil {
 		fill(&cfg.PreviewDraft, s.sites.PreviewDraft)
 		fill(&cfg.PreviewTheme, s.sites.PreviewTheme)
@@ -78,14 +72,16 @@ func (s *Server) mountDesk(mux *http.ServeMux, bound, limit func(http.Handler) h
 			bound(pages).ServeHTTP(w, r)
 		})
 	}
-	mux.Handle(DeskPath+"/", handler)
-	for _, path := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they accept guesses of tokens and passwords
-		mux.Handle(DeskPath+path, limit(handler))
+	if err := mount(mux, "DeskPath", path+"/", handler); err != nil {
+		return err
+	}
+	for _, page := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they accept guesses of tokens and passwords
+		mux.Handle(path+page, limit(handler))
 	}
 	mux.HandleFunc("GET "+invitations+"{token}", func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, base+DeskPath+invitations+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
+		http.Redirect(w, r, base+path+invitations+url.PathEscape(r.PathValue("token")), http.StatusSeeOther)
 	})
-	mux.Handle("GET "+DeskPath, http.RedirectHandler(base+DeskPath+"/", http.StatusSeeOther))
-	mux.Handle("GET /{$}", http.RedirectHandler(base+DeskPath+"/", http.StatusSeeOther))
+	mux.Handle("GET "+path, http.RedirectHandler(base+path+"/", http.StatusSeeOther))
+	mux.Handle("GET /{$}", http.RedirectHandler(base+path+"/", http.StatusSeeOther))
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
@@ -18,7 +19,30 @@ const invitations = "/invitations/"
 
 // Handler is the HTTP side: the API below its base, with the endpoints for assistants, the help centres, the invitation
 // pages, /healthz and /readyz, and Config.Handlers.
+//
+// A program that has a mux of its own mounts it at each of [Server.Patterns].
 func (s *Server) Handler() http.Handler { return s.handler }
+
+// Patterns returns the patterns of [http.ServeMux] that Handler serves, in alphabetical order. If there are help centres, "/"
+// is one of them: sites have hosts of their own, and the first path segment of the base URL's host names a site.
+func (s *Server) Patterns() []string { return slices.Sorted(slices.Values(s.patterns)) }
+
+// routes is a mux that remembers its patterns.
+type routes struct {
+	*http.ServeMux
+	patterns []string
+}
+
+// Handle is that of [http.ServeMux].
+func (m *routes) Handle(pattern string, h http.Handler) {
+	m.ServeMux.Handle(pattern, h)
+	m.patterns = append(m.patterns, pattern)
+}
+
+// HandleFunc is that of [http.ServeMux].
+func (m *routes) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	m.Handle(pattern, http.HandlerFunc(h))
+}
 
 // makeHandler makes the handler of all pages.
 func (s *Server) makeHandler() error {
@@ -26,12 +50,13 @@ func (s *Server) makeHandler() error {
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
+	mux := &routes{ServeMux: http.NewServeMux()}
+	defer func() { s.patterns = mux.patterns }()
 	mux.Handle(table.Base()+"/", table.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.readyz)
 	for pattern, h := range s.cfg.Handlers {
-		if err := mount(mux, pattern, h); err != nil {
+		if err := mount(mux, "Handlers", pattern, h); err != nil {
 			return err
 		}
 	}
@@ -58,11 +83,11 @@ func (s *Server) makeHandler() error {
 	return nil
 }
 
-// mount adds one of the program's own handlers.
-func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
+// mount adds a handler at a pattern that the program chose in a field of its Config.
+func mount(mux *routes, field, pattern string, h http.Handler) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // the mux panics if a pattern is invalid or taken
-			err = fault.Field("Handlers", fmt.Sprintf("%q: %v", pattern, p))
+			err = fault.Field(field, fmt.Sprintf("%q: %v", pattern, p))
 		}
 	}()
 	mux.Handle(pattern, h)
@@ -71,7 +96,7 @@ func mount(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 
 func (s *Server) apiConfig() api.Config {
 	cfg := s.cfg.API
-	cfg.Service, cfg.KB = s.service, s.kb
+	cfg.Service, cfg.KB, cfg.Errands = s.service, s.kb, s.errands
 	cfg.BaseURLIsDefault = cfg.BaseURLIsDefault || cfg.BaseURL == "" && s.cfg.BaseURLIsDefault
 	fill(&cfg.BaseURL, s.cfg.BaseURL)
 	fill(&cfg.TrustedProxies, s.cfg.TrustedProxies)

@@ -127,7 +127,7 @@ func (c *counter) Write(p []byte) (int, error) {
 func happen(b *testing.B, desk *helpdesk.Desk, n int) {
 	b.Helper()
 	status := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}[n%2]
-	if _, err := desk.UpdateConversations(b.Context(), []int64{1}, helpdesk.BulkUpdate{Status: storage.Some(status)}); err != nil {
+	if _, err := desk.Conversations().UpdateAll(b.Context(), []int64{1}, helpdesk.BulkUpdate{Status: storage.Some(status)}); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -167,28 +167,28 @@ func busyAccount(b *testing.B, svc *helpdesk.Service) (desk *helpdesk.Desk, secr
 	desk, err = svc.Desk(ctx, svc.As(owner.ID), account.ID)
 	must(err)
 	for i := range 3 {
-		_, err := desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some(fmt.Sprintf("Box %d", i)), Email: storage.Some(fmt.Sprintf("box%d@example.org", i))})
+		_, err := desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some(fmt.Sprintf("Box %d", i)), Email: storage.Some(fmt.Sprintf("box%d@example.org", i))})
 		must(err)
-		_, err = desk.CreateTeam(ctx, helpdesk.TeamInput{Name: fmt.Sprintf("Team %d", i), MemberIDs: storage.Some(members[i : i+4])})
+		_, err = desk.Teams().Create(ctx, helpdesk.TeamInput{Name: fmt.Sprintf("Team %d", i), MemberIDs: storage.Some(members[i : i+4])})
 		must(err)
-		_, err = desk.CreateView(ctx, helpdesk.ViewInput{Name: fmt.Sprintf("View %d", i)})
+		_, err = desk.Views().Create(ctx, helpdesk.ViewInput{Name: fmt.Sprintf("View %d", i)})
 		must(err)
 	}
 	for i := range 20 {
-		_, err := desk.CreateTag(ctx, helpdesk.TagInput{Name: fmt.Sprintf("tag-%d", i)})
+		_, err := desk.Tags().Create(ctx, helpdesk.TagInput{Name: fmt.Sprintf("tag-%d", i)})
 		must(err)
 	}
 	for i := range 100 {
-		_, err := desk.CreateCustomer(ctx, helpdesk.CustomerInput{FirstName: fmt.Sprintf("Nora%d", i), LastName: storage.Some("Finch"),
+		_, err := desk.Customers().Create(ctx, helpdesk.CustomerInput{FirstName: storage.Some(fmt.Sprintf("Nora%d", i)), LastName: storage.Some("Finch"),
 			Emails: storage.Some([]helpdesk.Item{{Value: fmt.Sprintf("nora%d@example.com", i)}})})
 		must(err)
 	}
-	_, err = desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	_, err = desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "nora1@example.com", Subject: "The grinder stopped in the middle of the night",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It makes a noise and smells. We have tried to turn it off and on again, and to clean it as the manual says."}},
 	})
 	must(err)
-	begun, err := svc.StartSession(context.WithoutCancel(ctx), svc.As(owner.ID), "")
+	begun, err := svc.SignIn().StartSession(context.WithoutCancel(ctx), svc.As(owner.ID), "")
 	must(err)
 	return desk, begun.Secret
 }

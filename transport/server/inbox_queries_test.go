@@ -63,7 +63,7 @@ func TestDeskQueries(t *testing.T) {
 	cfg := config()
 	cfg.Store, cfg.RateLimit, cfg.Now = store, -1, func() time.Time { return now }
 	m := newServer(t, cfg)
-	begun, err := m.Service().StartSession(t.Context(), m.Service().As(m.owner.ID), "")
+	begun, err := m.Service().SignIn().StartSession(t.Context(), m.Service().As(m.owner.ID), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,22 +116,22 @@ func TestDeskQueries(t *testing.T) {
 func talk(t *testing.T, m *made, from string) {
 	t.Helper()
 	ctx := t.Context()
-	c, err := m.desk.CreateConversation(ctx, helpdesk.ConversationInput{
+	c, err := m.desk.Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: from, Subject: "The door", UserID: storage.Some(m.owner.ID),
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeCustomer, Body: "It is stuck."}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tag, err := m.desk.CreateTag(ctx, helpdesk.TagInput{Name: fmt.Sprint("tag ", c.ID)})
+	tag, err := m.desk.Tags().Create(ctx, helpdesk.TagInput{Name: fmt.Sprint("tag ", c.ID)})
 	if err == nil {
-		_, err = m.desk.AddTags(ctx, c.ID, []int64{tag.ID})
+		_, err = m.desk.Conversations().AddTags(ctx, c.ID, []int64{tag.ID})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	kinds := []helpdesk.InteractionType{helpdesk.TypeCustomer, helpdesk.TypeUser, helpdesk.TypeNote}
-	if _, err := m.desk.CreateInteraction(ctx, 1, helpdesk.InteractionInput{Type: kinds[c.ID%3], Body: "Pull."}); err != nil {
+	if _, err := m.desk.Interactions().Create(ctx, 1, helpdesk.InteractionInput{Type: kinds[c.ID%3], Body: "Pull."}); err != nil {
 		t.Fatal(err)
 	}
 }

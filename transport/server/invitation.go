@@ -42,7 +42,7 @@ func (s *Server) invitation(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 		view.Name = r.PostFormValue("name")
 		in := identity.AcceptInput{Name: view.Name, Password: r.PostFormValue("password")}
-		got, err := s.service.AcceptInvitation(r.Context(), helpdesk.Caller{}, r.PathValue("token"), in)
+		got, err := s.service.SignIn().AcceptInvitation(r.Context(), helpdesk.Caller{}, r.PathValue("token"), in)
 		view.Token = got.Secret
 		if err != nil {
 			status, view.Problem = s.refusal(r, err)
@@ -72,5 +72,5 @@ func (s *Server) refusal(r *http.Request, err error) (int, string) {
 		return http.StatusUnprocessableEntity, f.Fields.String()
 	}
 	s.cfg.Logger.ErrorContext(r.Context(), "an invitation was not accepted", "error", err)
-	return http.StatusServiceUnavailable, "This did not work. Try again later."
+	return http.StatusServiceUnavailable, "Something went wrong. Try again later."
 }

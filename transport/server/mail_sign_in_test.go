@@ -146,7 +146,7 @@ func (m *made) browser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Service().StartSession(t.Context(), m.Service().As(m.owner.ID), "Firefox")
+	s, err := m.Service().SignIn().StartSession(t.Context(), m.Service().As(m.owner.ID), "Firefox")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestMailSignIn(t *testing.T) {
 			p := mailprovider.Start(t, kind, publicURL+"/desk"+desk.MailSignInPath(string(kind)))
 			dovecot, account := imapServer(t, p), testenv.Name("desk")+"@example.org"
 			m := serverOf(t, p, dovecot.Addr)
-			if err := m.desk.DeleteMailbox(t.Context(), m.mailbox.ID, false); err != nil {
+			if err := m.desk.Mailboxes().Delete(t.Context(), m.mailbox.ID, false); err != nil {
 				t.Fatal(err)
 			}
 			stop := m.start(t)
@@ -248,12 +248,12 @@ func TestMailSignIn(t *testing.T) {
 			_, page, _ := b.open("/desk/a/1/setup/mailbox")
 			start := link(t, page, "Sign in with "+name)
 			p.Set(mailprovider.State{Denied: "access_denied"})
-			if _, page, status := b.open(start); status != http.StatusForbidden || !strings.Contains(page, "was not allowed to give access") || strings.Contains(page, "The user refused") {
+			if _, page, status := b.open(start); status != http.StatusForbidden || !strings.Contains(page, "was not given permission") || strings.Contains(page, "The user refused") {
 				t.Errorf("refused: %d %s", status, page)
 			}
 			p.Set(mailprovider.State{Account: account, Strict: kind == mailprovider.Microsoft})
 			path, page, _ := b.open(start)
-			for _, text := range []string{"Signed in to " + name + " as", account, "The connection works", `class="ok"`, "Takes mail", "Start with"} {
+			for _, text := range []string{"Signed in to " + name + " as", account, "The connection works", `class="ok"`, "Accepts mail", "Mail to import"} {
 				if !strings.Contains(page, text) {
 					t.Errorf("%s does not say %q: %s", path, text, page)
 				}
@@ -261,7 +261,7 @@ func TestMailSignIn(t *testing.T) {
 			if path != "/desk/a/1/setup/mailbox" || strings.Contains(page, `type="password"`) {
 				t.Errorf("%s: %s", path, page)
 			}
-			boxes, err := m.desk.Mailboxes(t.Context(), storage.PageRequest{})
+			boxes, err := m.desk.Mailboxes().List(t.Context(), storage.PageRequest{})
 			if err != nil || len(boxes.Items) != 1 {
 				t.Fatalf("%+v, %v", boxes, err)
 			}
@@ -271,24 +271,24 @@ func TestMailSignIn(t *testing.T) {
 				t.Errorf("%+v", box)
 			}
 			testenv.Eventually(t, "the first mail is filed", func() bool {
-				all, err := m.desk.Conversations(t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{})
+				all, err := m.desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{})
 				return err == nil && len(all.Items) == 1 && all.Items[0].Subject == "The kettle leaks"
 			})
 
 			p.Set(mailprovider.State{Account: account, Revoked: true, Expired: true})
-			if _, err := m.desk.TestMailbox(t.Context(), box.ID); err != nil {
+			if _, err := m.desk.Mailboxes().Test(t.Context(), box.ID); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := m.desk.UpdateMailbox(t.Context(), box.ID, helpdesk.MailboxInput{Inbound: storage.Some(again(box))}); err != nil { // connects anew
+			if _, err := m.desk.Mailboxes().Update(t.Context(), box.ID, helpdesk.MailboxInput{Inbound: storage.Some(again(box))}); err != nil { // connects anew
 				t.Fatal(err)
 			}
 			testenv.Eventually(t, "access is needed again", func() bool {
-				st, err := m.desk.FetchStatus(t.Context(), box.ID)
+				st, err := m.desk.Mailboxes().FetchStatus(t.Context(), box.ID)
 				return err == nil && st.NeedsReauth
 			})
 			settings := fmt.Sprintf("/desk/a/1/settings/mailboxes/%d", box.ID)
 			_, page, _ = b.open(settings)
-			if !strings.Contains(page, "The access has ended or was withdrawn.") || !strings.Contains(page, "New mail waits at "+name) {
+			if !strings.Contains(page, "Access has expired or was revoked.") || !strings.Contains(page, "New mail waits at "+name) {
 				t.Errorf("%s: %s", settings, page)
 			}
 			for _, path := range []string{"/desk/a/1/settings/mailboxes", "/desk/a/1/health"} {
@@ -300,7 +300,7 @@ func TestMailSignIn(t *testing.T) {
 				t.Errorf("%s: %s", path, page)
 			}
 			testenv.Eventually(t, "mail is fetched again", func() bool {
-				st, err := m.desk.FetchStatus(t.Context(), box.ID)
+				st, err := m.desk.Mailboxes().FetchStatus(t.Context(), box.ID)
 				return err == nil && !st.NeedsReauth && st.Connected
 			})
 		})
@@ -342,7 +342,7 @@ func TestMailSignInIsBound(t *testing.T) {
 	}
 	inbound := func() ledger.Inbound {
 		t.Helper()
-		now, err := m.desk.Mailbox(t.Context(), m.mailbox.ID)
+		now, err := m.desk.Mailboxes().Get(t.Context(), m.mailbox.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +351,7 @@ func TestMailSignInIsBound(t *testing.T) {
 	p.Set(mailprovider.State{Account: "support@example.org"})
 	back := begin()
 	stranger := m.browser(t)
-	if _, page, status := stranger.open(back.String()); status != http.StatusForbidden || !strings.Contains(page, "began in another browser") {
+	if _, page, status := stranger.open(back.String()); status != http.StatusForbidden || !strings.Contains(page, "started in another browser") {
 		t.Errorf("another browser: %d %s", status, page)
 	}
 	forged := *back
@@ -361,7 +361,7 @@ func TestMailSignInIsBound(t *testing.T) {
 	if _, page, status := b.open(forged.String()); status != http.StatusForbidden || !strings.Contains(page, "could not be verified") {
 		t.Errorf("another state: %d %s", status, page)
 	}
-	if _, page, status := b.open(back.String()); status != http.StatusForbidden || !strings.Contains(page, "began in another browser") {
+	if _, page, status := b.open(back.String()); status != http.StatusForbidden || !strings.Contains(page, "started in another browser") {
 		t.Errorf("the state was used: %d %s", status, page)
 	}
 	if in := inbound(); in.Type != ledger.InboundForward {
@@ -399,7 +399,7 @@ func TestMailSignInIsBound(t *testing.T) {
 		t.Errorf("an unknown provider: %d", status)
 	}
 	p.Set(mailprovider.State{Account: "support@example.org"})
-	if _, page, status := b.open("/desk/a/1/mailbox-sign-in/microsoft"); status != http.StatusConflict || !strings.Contains(page, "There is a mailbox for support@example.org already.") {
+	if _, page, status := b.open("/desk/a/1/mailbox-sign-in/microsoft"); status != http.StatusConflict || !strings.Contains(page, "There is already a mailbox for support@example.org.") {
 		t.Errorf("twice: %d %s", status, page)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // mountAssistants adds the endpoint of each account for assistants, below the account's path in the API.
-func (s *Server) mountAssistants(mux *http.ServeMux, table *transport.Table) error {
+func (s *Server) mountAssistants(mux *routes, table *transport.Table) error {
 	cfg := mcp.Config{
 		Service: s.service, KB: s.kb, Version: s.cfg.API.Version, Logger: s.cfg.Logger,
 		Addr: func(r *http.Request) netip.Addr { return transport.ClientAddr(r, s.cfg.TrustedProxies) },

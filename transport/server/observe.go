@@ -35,7 +35,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.cfg.Now()
-		ctx, span := s.begin(pattern.With(r.Context()), r)
+		ctx, span := s.startSpan(pattern.With(r.Context()), r)
 		r = r.WithContext(ctx)
 		answer := &answered{ResponseWriter: w}
 		ended := false
@@ -62,8 +62,8 @@ func (s *Server) observed(next http.Handler) http.Handler {
 	})
 }
 
-// begin begins the span of a request, and adds its trace to log entries. The span is nil without a tracer.
-func (s *Server) begin(ctx context.Context, r *http.Request) (context.Context, storage.Span) {
+// startSpan begins the span of a request, and adds its trace to log entries. The span is nil without a tracer.
+func (s *Server) startSpan(ctx context.Context, r *http.Request) (context.Context, storage.Span) {
 	if s.cfg.Tracer == nil {
 		return ctx, nil
 	}

@@ -86,7 +86,7 @@ func TestNightWithoutBlobs(t *testing.T) {
 				time.Sleep(5 * time.Minute)
 				stop()
 				if len(out) != 1 {
-					buried, err := cfg.Store.(storage.Jobs).Buried(t.Context(), storage.Seek{Limit: 10})
+					buried, err := cfg.Store.(storage.Jobs).FailedJobs(t.Context(), storage.Seek{Limit: 10})
 					t.Errorf("the answer has not left; given up: %v %v", buried, err)
 				}
 			})
@@ -97,18 +97,18 @@ func TestNightWithoutBlobs(t *testing.T) {
 // answerWithFile posts an answer with an attachment.
 func answerWithFile(t *testing.T, m *made) {
 	t.Helper()
-	conversation, err := m.desk.CreateConversation(t.Context(), helpdesk.ConversationInput{
+	conversation, err := m.desk.Conversations().Create(t.Context(), helpdesk.ConversationInput{
 		Channel: "email", To: "ada@example.com", Subject: "Your door",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "This is how it opens."}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := m.desk.Interactions(t.Context(), conversation.ID, storage.PageRequest{})
+	page, err := m.desk.Interactions().List(t.Context(), conversation.ID, storage.PageRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.desk.CreateAttachment(t.Context(), conversation.ID, page.Items[0].ID, helpdesk.Upload{
+	_, err = m.desk.Attachments().Create(t.Context(), conversation.ID, page.Items[0].ID, helpdesk.Upload{
 		Filename: "door.txt", Content: strings.NewReader("pull"),
 	})
 	if err != nil {

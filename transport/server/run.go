@@ -68,6 +68,17 @@ func (s *Server) refuseLostStore(ctx context.Context) error {
 	return nil
 }
 
+// refuseWrongStore returns an error if the store cannot be correct with its settings. A store that does not answer may do so
+// later.
+func (s *Server) refuseWrongStore(ctx context.Context) error {
+	if store, ok := s.cfg.Store.(interface{ Ping(context.Context) error }); ok {
+		if err := store.Ping(ctx); fault.Is(err, fault.Disabled) {
+			return err
+		}
+	}
+	return nil
+}
+
 // runStages starts stages one after the other. When ctx or a part ends, it ends them in the opposite order, each after all
 // later ones have ended.
 func runStages(ctx context.Context, stages ...[]part) error {

@@ -22,31 +22,34 @@ import (
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/events"
 	"github.com/helpwright/helpwright/transport/api"
+	"github.com/helpwright/helpwright/transport/errand"
 	"github.com/helpwright/helpwright/transport/site"
 )
 
 // Server is an assembled help desk. Make it with [New].
 type Server struct {
-	cfg     Config
-	blobs   storage.Blobs
-	tie     *blobs.Tie // nil if the store has no marks
-	rows    storage.BlobRows
-	hub     *events.Hub
-	servers *ingest.Servers
-	relays  *outbound.Relays
-	fetcher *ingest.Fetcher
-	service *helpdesk.Service
-	sealer  storage.Sealer // of the help desk
-	kb      *kb.Service    // nil if there is no knowledge base
-	sites   *site.Handler  // likewise
-	handler http.Handler
-	ready   *readiness
-	intakes []*smtpin.Server
-	workers []part
-	idle    error // why Run cannot run
-	swept   atomic.Pointer[blobs.Swept]
-	keyIDs  []string // of Config.Keys
-	peer    string   // name of this server among those on the store
+	cfg      Config
+	blobs    storage.Blobs
+	tie      *blobs.Tie // nil if the store has no marks
+	rows     storage.BlobRows
+	hub      *events.Hub
+	servers  *ingest.Servers
+	relays   *outbound.Relays
+	fetcher  *ingest.Fetcher
+	service  *helpdesk.Service
+	sealer   storage.Sealer // of the help desk
+	kb       *kb.Service    // nil if there is no knowledge base
+	sites    *site.Handler  // likewise
+	errands  *errand.Office // nil if the store cannot keep them
+	handler  http.Handler
+	patterns []string // of handler
+	ready    *readiness
+	intakes  []*smtpin.Server
+	workers  []part
+	idle     error // why Run cannot run
+	swept    atomic.Pointer[blobs.Swept]
+	keyIDs   []string // of Config.Keys
+	peer     string   // name of this server among those on the store
 }
 
 // New makes a server, and opens the listeners for mail that Config names; mail waits until [Server.Run]. Missing settings
@@ -65,6 +68,7 @@ func New(cfg Config) (*Server, error) {
 		s.tieBlobs,
 		func() error { return s.makeService(keys) },
 		func() error { return s.makeKB(keys) },
+		s.makeErrands,
 		s.makeHandler,
 		s.makeFetcher,
 		s.makeWorkers,
@@ -206,6 +210,9 @@ func (s *Server) Close() error {
 // incompatible secret keys is a Conflict fault.
 func (s *Server) Run(ctx context.Context) error {
 	err := s.idle
+	if err == nil {
+		err = s.refuseWrongStore(ctx)
+	}
 	if err == nil {
 		err = s.refuseLostStore(ctx)
 	}

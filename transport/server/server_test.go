@@ -87,7 +87,7 @@ func newServer(t *testing.T, cfg server.Config) *made {
 	if m.desk, err = srv.Service().Desk(t.Context(), srv.Service().As(m.owner.ID), m.account.ID); err != nil {
 		t.Fatal(err)
 	}
-	if m.mailbox, err = m.desk.CreateMailbox(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
+	if m.mailbox, err = m.desk.Mailboxes().Create(t.Context(), helpdesk.MailboxInput{Email: storage.Some("support@example.org")}); err != nil {
 		t.Fatal(err)
 	}
 	return m
@@ -131,7 +131,10 @@ func TestNewListsMissingFields(t *testing.T) {
 		"a pattern that is taken": {func(cfg *server.Config) {
 			cfg.Handlers = map[string]http.Handler{"GET /healthz": http.NotFoundHandler()}
 		}, []string{"Handlers"}},
-		"a base that is none": {func(cfg *server.Config) { cfg.BaseURL = "help" }, []string{"BaseURL"}},
+		"a path of the desk that is taken":                {func(cfg *server.Config) { cfg.DeskPath = server.APIBase }, []string{"DeskPath"}},
+		"a path of the desk that is none":                 {func(cfg *server.Config) { cfg.DeskPath = "support/" }, []string{"DeskPath"}},
+		"a prefix of the desk that is not below the base": {func(cfg *server.Config) { cfg.Agents.Prefix = "/support" }, []string{"Agents.Prefix"}},
+		"a base that is none":                             {func(cfg *server.Config) { cfg.BaseURL = "help" }, []string{"BaseURL"}},
 		"a handler without a function": {func(cfg *server.Config) {
 			cfg.Jobs.Handlers = map[string]jobs.Handler{helpdesk.JobSendMail: {}}
 		}, []string{"Handlers[mail.send]"}},
@@ -215,19 +218,19 @@ func TestMailInAndOut(t *testing.T) {
 	m := newServer(t, cfg)
 	defer m.start(t)()
 	const text = "From: Ada <ada@example.com>\r\nTo: support@example.org\r\nSubject: The door\r\nMessage-ID: <1@example.com>\r\n\r\nIt is stuck.\r\n"
-	if err := smtp.SendMail(m.Addrs()[0].String(), nil, "ada@example.com", []string{m.desk.InternalAddress(m.mailbox)}, []byte(text)); err != nil {
+	if err := smtp.SendMail(m.Addrs()[0].String(), nil, "ada@example.com", []string{m.desk.Mailboxes().InternalAddress(m.mailbox)}, []byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	var c helpdesk.Conversation
 	testenv.Eventually(t, "the mail becomes a conversation", func() bool {
-		page, err := m.desk.Conversations(t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{})
+		page, err := m.desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{}, storage.PageRequest{})
 		if err != nil || len(page.Items) == 0 {
 			return false
 		}
 		c = page.Items[0]
 		return true
 	})
-	if _, err := m.desk.CreateInteraction(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Have you tried to pull?"}); err != nil {
+	if _, err := m.desk.Interactions().Create(t.Context(), c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: "Have you tried to pull?"}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -306,6 +309,66 @@ func TestBelowAPathWithOwnUsers(t *testing.T) {
 	}
 }
 
+// The agents' pages are where the program wants them, and a mux of its own serves them by the patterns that the server names.
+// Who has not signed in is sent to the program's page, which learns where to return to.
+func TestDeskElsewhere(t *testing.T) {
+	t.Parallel()
+	cfg := config()
+	cfg.BaseURL, cfg.DeskPath = "https://shop.example/help", "/staff/inbox"
+	cfg.Authenticate = func(r *http.Request) (int64, error) {
+		id, _ := strconv.ParseInt(r.Header.Get("X-User"), 10, 64)
+		return id, nil
+	}
+	cfg.Agents.SignIn = "/login"
+	m := newServer(t, cfg)
+	mux := http.NewServeMux()
+	for _, pattern := range m.Patterns() {
+		mux.Handle(pattern, m.Handler())
+	}
+	mux.HandleFunc("GET /own", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "own") })
+	web := httptest.NewServer(http.StripPrefix("/help", mux))
+	defer web.Close()
+	client := *web.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	desk := "/help/staff/inbox"
+	for _, c := range []struct {
+		path   string
+		user   int64
+		status int
+		to     string
+	}{
+		{desk, 0, http.StatusSeeOther, desk + "/"},
+		{desk + "/", 0, http.StatusSeeOther, "/login?next=" + url.QueryEscape(desk+"/")},
+		{desk + "/a/1/inbox/all?sort=oldest", 0, http.StatusSeeOther, "/login?next=" + url.QueryEscape(desk+"/a/1/inbox/all?sort=oldest")},
+		{desk + "/a/1/inbox/all", m.owner.ID, http.StatusOK, ""},
+		{"/help/desk/", m.owner.ID, http.StatusNotFound, ""},
+		{"/help/healthz", 0, http.StatusOK, ""},
+		{"/help/own", 0, http.StatusOK, ""},
+		{"/help/api/v1/accounts/1/conversations", m.owner.ID, http.StatusOK, ""},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "shop.example"
+		req.Header.Set("X-User", strconv.FormatInt(c.user, 10))
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(res.Body)
+		_ = res.Body.Close()
+		if err != nil || res.StatusCode != c.status || res.Header.Get("Location") != c.to {
+			t.Errorf("%s as %d: %d to %q, want %d to %q; %v", c.path, c.user, res.StatusCode, res.Header.Get("Location"), c.status, c.to, err)
+		}
+		for _, link := range regexp.MustCompile(`(?:href|action|src)="(/[^"]*)"`).FindAllStringSubmatch(string(page), -1) {
+			if strings.HasPrefix(c.path, desk) && !strings.HasPrefix(link[1], desk+"/") {
+				t.Errorf("%s: the link %s leads elsewhere", c.path, link[1])
+			}
+		}
+	}
+}
+
 // A private help centre requires the second factor that its account requires: before it is set up, sign-in is refused, and
 // earlier sessions are invalid.
 func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
@@ -365,13 +428,13 @@ func TestPrivateSiteAsksForTheSecondFactor(t *testing.T) {
 	if status, _, _ := visit(nil, before); status != http.StatusOK {
 		t.Errorf("signed in: %d", status)
 	}
-	if _, err := m.desk.UpdateAccount(ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}); err != nil {
+	if _, err := m.desk.Account().Update(ctx, identity.AccountUpdate{Name: "Acme", RequireSecondFactor: storage.Some(true)}); err != nil {
 		t.Fatal(err)
 	}
 	if status, body, _ := visit(nil, before); status != http.StatusForbidden || !strings.Contains(body, `name="password"`) {
 		t.Errorf("a session from before the rule: %d %s", status, body)
 	}
-	if status, body, session := signIn(); status != http.StatusForbidden || session != "" || !strings.Contains(body, "Your team asks for a second factor.") {
+	if status, body, session := signIn(); status != http.StatusForbidden || session != "" || !strings.Contains(body, "Your team requires two-factor authentication.") {
 		t.Errorf("without a second factor: %d %s", status, body)
 	}
 	admin, err := service.Admin(ctx, service.As(user.ID))

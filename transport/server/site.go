@@ -37,6 +37,7 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 	})
 	fill(&cfg.Addr, func(r *http.Request) netip.Addr { return transport.ClientAddr(r, s.cfg.TrustedProxies) })
 	fill(&cfg.Contact, s.takeMessage)
+	fill(&cfg.Questions, s.questions)
 	fill(&cfg.Limit, readerLimits(s.cfg.PublicRateLimit, s.cfg.Now))
 	if who := s.cfg.Authenticate; who != nil {
 		fill(&cfg.Caller, func(r *http.Request) (kb.Caller, error) {
@@ -47,19 +48,34 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 	}
 	if cfg.SignIn == nil && cfg.Caller == nil {
 		cfg.SignIn = func(ctx context.Context, email, password string, from netip.Addr) (int64, error) {
-			caller, err := s.service.From(from).SignIn(ctx, email, password)
+			caller, err := s.service.From(from).SignIn().WithPassword(ctx, email, password)
 			if step, ok := errors.AsType[*helpdesk.SecondStep](err); ok {
 				return 0, &site.CodeNeeded{Token: step.Token}
 			}
 			return caller.UserID(), err
 		}
 		cfg.FinishSignIn = func(ctx context.Context, token, code string, from netip.Addr) (int64, error) {
-			caller, err := s.service.From(from).FinishSignIn(ctx, token, code)
+			caller, err := s.service.From(from).SignIn().WithCode(ctx, token, code)
 			return caller.UserID(), err
 		}
 		fill(&cfg.User, func(id int64) kb.Caller { return s.service.AsSignedIn(id) })
 	}
 	return cfg
+}
+
+// questions are the fields that the contact form of a site asks for.
+func (s *Server) questions(ctx context.Context, of kb.Site) ([]site.Question, error) {
+	fields, err := s.service.FormFields(ctx, of.AccountID, of.MailboxID)
+	all := make([]site.Question, len(fields))
+	for i, f := range fields {
+		all[i] = site.Question{Key: f.Key, Label: f.Label, Type: string(f.Type), Valid: func(values []string) bool { return f.Check(values) == "" }}
+		for _, o := range f.Options {
+			if !o.Archived {
+				all[i].Options = append(all[i].Options, site.Option{Value: o.Value, Label: o.Label})
+			}
+		}
+	}
+	return all, err
 }
 
 // takeMessage opens a conversation with the sender of a contact form.
@@ -73,8 +89,10 @@ func (s *Server) takeMessage(ctx context.Context, to kb.Site, m site.Message) er
 			return err
 		}
 	}
-	message := helpdesk.PortalMessage{Body: mailhtml.FromText(m.Text), Source: "contact form"}
-	c, err := p.CreateConversation(ctx, helpdesk.PortalConversationInput{Subject: m.Subject, MailboxID: to.MailboxID, Messages: []helpdesk.PortalMessage{message}})
+	message := helpdesk.PortalMessage{Body: mailhtml.FromText(m.Text), Source: "contact form", Locale: m.Locale}
+	c, err := p.CreateConversation(ctx, helpdesk.PortalConversationInput{
+		Subject: m.Subject, MailboxID: to.MailboxID, Messages: []helpdesk.PortalMessage{message}, Fields: m.Fields,
+	})
 	if err != nil || len(m.Files) == 0 {
 		return err
 	}

@@ -37,7 +37,7 @@ func (s *Server) prune(ctx context.Context, _ storage.ClaimedJob) error {
 	began := time.Now()
 	done, err := s.service.Prune(ctx)
 	s.cfg.Logger.InfoContext(ctx, "removed expired rows", "audit", done.Audit, "events", done.Events, "sessions", done.Sessions,
-		"buried_jobs", done.BuriedJobs, "periods", done.Periods, "took", time.Since(began).Round(time.Millisecond), "complete", err == nil)
+		"buried_jobs", done.FailedJobs, "periods", done.Periods, "took", time.Since(began).Round(time.Millisecond), "complete", err == nil)
 	return err
 }
 

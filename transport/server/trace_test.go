@@ -32,7 +32,7 @@ func TestTracingOffAllocates(t *testing.T) { //nolint:paralleltest // it measure
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	if n := testing.AllocsPerRun(1000, func() {
-		if ctx, span := s.begin(r.Context(), r); span != nil || ctx != r.Context() {
+		if ctx, span := s.startSpan(r.Context(), r); span != nil || ctx != r.Context() {
 			t.Error("a span")
 		}
 	}); n != 0 {

@@ -176,12 +176,12 @@ func (h *home) populate(t *testing.T) *origin {
 		portal := rowOf(1, func(k *helpdesk.PortalKey) { k.Algorithm, k.UserID = helpdesk.PortalHS256, me; seal(k.Secrets(a.ID)) })
 		role := rowOf(1, func(r *identity.Role) { r.Key = "" })
 		all := []error{
-			tx.Tags().Insert(ctx, tag, rowOf[helpdesk.Tag](2)), tx.Teams().Insert(ctx, team), tx.Mailboxes().Insert(ctx, box), tx.Roles().Insert(ctx, role),
-			tx.SavedReplies().Insert(ctx, reply, own), tx.Webhooks().Insert(ctx, hook), tx.Domains().Insert(ctx, domain), tx.PortalKeys().Insert(ctx, portal),
-			tx.ReplyFiles().Insert(ctx, rowOf(1, func(f *helpdesk.ReplyFile) { f.ReplyID, f.BlobKey = reply.ID, put("reply file") })),
-			tx.Signatures().Insert(ctx, rowOf(1, func(s *helpdesk.Signature) { s.UserID = me })),
-			tx.BlockedSenders().Insert(ctx, rowOf(1, func(b *helpdesk.BlockedSender) { b.UserID = o.leaver.ID })),
-			tx.Erasures().Insert(ctx, rowOf(1, func(e *helpdesk.Erasure) { e.UserID = o.leaver.ID }), rowOf[helpdesk.Erasure](2)),
+			helpdesk.Nouns().Tags.Rows(tx).Insert(ctx, tag, rowOf[helpdesk.Tag](2)), helpdesk.Nouns().Teams.Rows(tx).Insert(ctx, team), tx.Mailboxes().Insert(ctx, box), helpdesk.Nouns().Roles.Rows(tx).Insert(ctx, role),
+			helpdesk.Nouns().SavedReplies.Rows(tx).Insert(ctx, reply, own), helpdesk.Nouns().Webhooks.Rows(tx).Insert(ctx, hook), helpdesk.Nouns().Domains.Rows(tx).Insert(ctx, domain), helpdesk.Nouns().PortalKeys.Rows(tx).Insert(ctx, portal),
+			helpdesk.Nouns().ReplyFiles.Rows(tx).Insert(ctx, rowOf(1, func(f *helpdesk.ReplyFile) { f.ReplyID, f.BlobKey = reply.ID, put("reply file") })),
+			helpdesk.Nouns().Signatures.Rows(tx).Insert(ctx, rowOf(1, func(s *helpdesk.Signature) { s.UserID = me })),
+			helpdesk.Nouns().BlockedSenders.Rows(tx).Insert(ctx, rowOf(1, func(b *helpdesk.BlockedSender) { b.UserID = o.leaver.ID })),
+			helpdesk.Nouns().Erasures.Rows(tx).Insert(ctx, rowOf(1, func(e *helpdesk.Erasure) { e.UserID = o.leaver.ID }), rowOf[helpdesk.Erasure](2)),
 			helpdesk.AddErasureKeys(ctx, tx, o.sealer, [][]byte{bytes.Repeat([]byte{7}, 32)}),
 			tx.SaveFetchCursor(ctx, box.ID, "Päckchen", mailserver.Cursor{UIDValidity: 7, UID: 1 << 31}),
 			tx.SaveNotifyChoices(ctx, helpdesk.NotifyChoices{UserID: me, Choices: []helpdesk.NotifyChoice{{Kind: "replied", Channels: []helpdesk.NotificationChannel{"mail"}}}}),
@@ -215,8 +215,8 @@ func (h *home) populate(t *testing.T) *origin {
 		entries := []storage.AuditEntry{*rowOf(1, func(e *storage.AuditEntry) { e.Action, e.Subject, e.UserID = "tag.created", tag.ID, me })}
 		account, err := tx.Reader().Account(ctx)
 		account.DefaultMailboxID, account.NextNumber = box.ID, 1000
-		return errors.Join(err, tx.Views().Insert(ctx, view), tx.InsertAudit(ctx, entries), tx.UpdateAccount(ctx, &account),
-			tx.Suppressions().Insert(ctx, rowOf(1, func(s *sending.Suppression) { s.UserID, s.InteractionID = me, o.answers[0] })))
+		return errors.Join(err, helpdesk.Nouns().Views.Rows(tx).Insert(ctx, view), tx.InsertAudit(ctx, entries), tx.UpdateAccount(ctx, &account),
+			helpdesk.Nouns().Suppressions.Rows(tx).Insert(ctx, rowOf(1, func(s *sending.Suppression) { s.UserID, s.InteractionID = me, o.answers[0] })))
 	}))
 	h.shelve(t, a.ID, o.mailbox.ID)
 	return o
@@ -265,7 +265,7 @@ func (o *origin) talk(ctx context.Context, tx helpdesk.Tx, n int, box, tag, team
 	}
 	o.conversations, o.answers, o.texts = append(o.conversations, c.ID), append(o.answers, answer.ID), append(o.texts, text)
 	return errors.Join(
-		tx.PGPKeys().Insert(ctx, rowOf(n, func(k *helpdesk.PGPKey) { k.CustomerEmailID = customer.Emails[0].ID })),
+		helpdesk.Nouns().PGPKeys.Rows(tx).Insert(ctx, rowOf(n, func(k *helpdesk.PGPKey) { k.CustomerEmailID = customer.Emails[0].ID })),
 		tx.SetTags(ctx, []int64{c.ID}, []int64{tag}), tx.AddParticipants(ctx, c.ID, []string{"z@example.org", text + "@example.org"}),
 		tx.SaveFollowers(ctx, []helpdesk.Follower{{ConversationID: c.ID, UserID: me, Follows: true, CreatedAt: then}}),
 		tx.Attachments().Insert(ctx, rowOf(n, func(a *helpdesk.Attachment) { a.InteractionID, a.ConversationID, a.BlobKey = question.ID, c.ID, key })),
@@ -273,8 +273,14 @@ func (o *origin) talk(ctx context.Context, tx helpdesk.Tx, n int, box, tag, team
 			d.InteractionID, d.State, d.HeldUntil, d.NextAttemptAt = answer.ID, sending.Sent, time.Time{}, time.Time{}
 		})),
 		tx.InsertInbound(ctx, []*ledger.Mail{mail}),
+		tx.Emit(ctx, storage.Event{
+			Type: "conversation.updated", Subject: c.ID, MailboxID: box, ConversationID: c.ID, ActorID: me, Time: then,
+			Data: fmt.Appendf(nil, `{"id":%d,"actor":{"type":"user","id":%d},"changes":{"user_id":{"from":null,"to":%d},"team_id":{"from":%d,"to":null},`+
+				`"tags":{"added":[%d],"removed":[]},"priority":{"from":"normal","to":"high"},"subject":{}},"interaction_id":%d}`,
+				c.ID, me, o.leaver.ID, team, tag, question.ID),
+		}),
 		tx.SaveReadMark(ctx, helpdesk.ReadMark{UserID: me, ConversationID: c.ID, InteractionID: question.ID + int64(n%2)*1000000}),
-		tx.MemberMails().Insert(ctx, rowOf(n, func(m *helpdesk.MemberMail) { m.UserID, m.InboundID = me, mail.ID })),
+		helpdesk.Nouns().MemberMails.Rows(tx).Insert(ctx, rowOf(n, func(m *helpdesk.MemberMail) { m.UserID, m.InboundID = me, mail.ID })),
 		tx.Notifications().Insert(ctx, rowOf(n, func(x *helpdesk.Notification) {
 			x.UserID, x.ConversationID, x.InteractionID, x.ActorID, x.MailAt = me, c.ID, question.ID, o.leaver.ID, time.Time{}
 		})),
@@ -434,7 +440,7 @@ func TestMoveAccount(t *testing.T) {
 	// These fields must change: see the package's comment.
 	differ := map[string][]string{"mailboxes": {"Inbound.Type"}, "webhooks": {"IsActive", "FailingSince", "Failures"}, "users": {"DisabledAt"}}
 	want := rows(t, archive, differ)
-	for noun, n := range map[string]int{"interactions": 120, "mails": 60, "read_marks": 59, "redirects": 1, "moves": 2, "conversation_references": 1, "revisions": 6, "article_views": 3, "users": 2} {
+	for noun, n := range map[string]int{"interactions": 120, "mails": 60, "read_marks": 59, "redirects": 1, "moves": 2, "conversation_references": 1, "history": 59, "revisions": 6, "article_views": 3, "users": 2} {
 		if len(want[noun]) != n {
 			t.Errorf("%d %s, want %d", len(want[noun]), noun, n)
 		}
@@ -463,12 +469,12 @@ func (h *home) usable(t *testing.T, from *origin, account int64) {
 	owner := must2(h.Service().Operator().UserByEmail(ctx, from.owner.Email))(t)
 	desk := must2(h.Service().Desk(ctx, h.Service().As(owner.ID), account))(t)
 	for _, query := range []string{from.texts[9], "family" + from.texts[9], "subject " + from.texts[9]} {
-		page := must2(desk.Conversations(ctx, helpdesk.ConversationQuery{Query: query}, storage.PageRequest{}))(t)
+		page := must2(desk.Conversations().List(ctx, helpdesk.ConversationQuery{Query: query}, storage.PageRequest{}))(t)
 		if len(page.Items) != 1 || page.Items[0].Number != 10 {
 			t.Errorf("%q finds %d conversations", query, len(page.Items))
 		}
 	}
-	boxes := must2(desk.Mailboxes(ctx, storage.PageRequest{}))(t)
+	boxes := must2(desk.Mailboxes().List(ctx, storage.PageRequest{}))(t)
 	if len(boxes.Items) != 1 || boxes.Items[0].Inbound.Type != ledger.InboundForward || boxes.Items[0].InternalLocal != "mb-moved" || !boxes.Items[0].IsDefault {
 		t.Errorf("%+v", boxes.Items)
 	}
@@ -556,11 +562,11 @@ func TestExportUnderLoad(t *testing.T) {
 		var err error
 		for n := 1000; err == nil && stop.Err() == nil; n++ {
 			err = h.desk.InTx(t.Context(), helpdesk.Scope{AccountID: from.account}, func(ctx context.Context, tx helpdesk.Tx) error {
-				teams, err := tx.Teams().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
+				teams, err := helpdesk.Nouns().Teams.Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
 				if err != nil {
 					return err
 				}
-				tags, err := tx.Tags().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
+				tags, err := helpdesk.Nouns().Tags.Rows(tx).List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
 				if err != nil {
 					return err
 				}

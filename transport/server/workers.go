@@ -40,6 +40,9 @@ func (s *Server) makeWorkers() error {
 	if s.kb != nil {
 		s.workers = append(s.workers, part{"views", s.kb.Run})
 	}
+	if s.errands != nil {
+		s.workers = append(s.workers, part{"errands", s.errands.Run})
+	}
 	s.workers = append(s.workers, part{"tidying", s.scheduleSweeps})
 	return nil
 }
@@ -60,21 +63,29 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 	handlers := map[string]jobs.Handler{
 		helpdesk.JobRefetchMail: {Func: again.Refetch, Workers: 2, MaxAttempts: 10},
 		helpdesk.JobBackfill:    {Func: again.Backfill, Workers: 2, MaxAttempts: 20},
-		helpdesk.JobReplayMail:  {Func: s.service.ReplayMails, Workers: 2, MaxAttempts: 20},
+		helpdesk.JobReplayMail:  {Func: s.service.Jobs().ReplayMails, Workers: 2, MaxAttempts: 20},
 		helpdesk.JobFileMail:    {Func: filer.Handle, Workers: 4},
-		helpdesk.JobPurgeBlobs:  {Func: s.service.PurgeBlobs, Workers: 1},
-		helpdesk.JobUnassign:    {Func: s.service.Unassign, Workers: 1},
-		helpdesk.JobDisband:     {Func: s.service.Disband, Workers: 1},
-		helpdesk.JobWake:        {Func: s.service.Wake, Workers: 1},
+		helpdesk.JobPurgeBlobs:  {Func: s.service.Jobs().PurgeBlobs, Workers: 1},
+		helpdesk.JobUnassign:    {Func: s.service.Jobs().Unassign, Workers: 1},
+		helpdesk.JobDisband:     {Func: s.service.Jobs().Disband, Workers: 1},
+		helpdesk.JobHandOut:     {Func: s.service.Jobs().HandOut, Workers: 2},
+		helpdesk.JobAutoReply:   {Func: s.service.Jobs().AutoReply, Workers: 2},
+		helpdesk.JobRules:       {Func: s.service.Jobs().RunRules, Workers: 2},
+		helpdesk.JobSLA:         {Func: s.service.Jobs().TellDue, Workers: 2},
+		helpdesk.JobMeasure:     {Func: s.service.Jobs().MeasureAll, Workers: 1},
+		helpdesk.JobReplay:      {Func: s.service.Jobs().ReplayRule, Workers: 1},
+		helpdesk.JobRuleClock:   {Func: s.service.Jobs().TickRule, Workers: 1},
+		helpdesk.JobWake:        {Func: s.service.Jobs().Wake, Workers: 1},
 
-		helpdesk.JobIndexCustomer: {Func: s.service.IndexCustomer, Workers: 1},
-		helpdesk.JobNotify:        {Func: s.service.Notify, Workers: 2},
-		helpdesk.JobPush:          {Func: s.service.PushNotification, Workers: 8}, // most of the time they wait for push services
+		helpdesk.JobIndexCustomer: {Func: s.service.Jobs().IndexCustomer, Workers: 1},
+		helpdesk.JobCompany:       {Func: s.service.Jobs().SettleCompany, Workers: 1},
+		helpdesk.JobNotify:        {Func: s.service.Jobs().Notify, Workers: 2},
+		helpdesk.JobPush:          {Func: s.service.Jobs().Push, Workers: 8}, // most of the time they wait for push services
 
-		helpdesk.JobMailNotifications: {Func: s.service.MailNotifications, Workers: 2},
+		helpdesk.JobMailNotifications: {Func: s.service.Jobs().MailNotifications, Workers: 2},
 		helpdesk.JobWebhook:           {Func: hooks.Handle, Workers: 32}, // most of the time they wait for receivers
 	}
-	handlers[helpdesk.JobPruneNotifications] = jobs.Handler{Func: s.service.PruneNotifications, Workers: 1}
+	handlers[helpdesk.JobPruneNotifications] = jobs.Handler{Func: s.service.Jobs().PruneNotifications, Workers: 1}
 	kinds := helpdesk.JobKinds()
 	if s.kb != nil {
 		handlers[kb.JobPurgeFiles] = jobs.Handler{Func: s.kb.PurgeFiles, Workers: 1}

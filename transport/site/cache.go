@@ -325,8 +325,8 @@ func (c *cache) drop(k string) {
 
 func (k *kept) bytes() int64 { return int64(len(k.key)+len(k.plain.body)) + k.more + 1000 }
 
-// keep stores a page.
-func (c *cache) keep(page *kept) {
+// storePage stores a page.
+func (c *cache) storePage(page *kept) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drop(page.key)
@@ -401,7 +401,7 @@ func (v *visit) sendUntil(status int, body []byte, same, good bool) error {
 	page.plain = newForm(body, "", `"`+page.etag+`"`, "")
 	page.coded = newCoded(codings, len(body))
 	if page.key != "" && (page.forGood || same && v.stamp != (stamp{})) {
-		v.h.cache.keep(page)
+		v.h.cache.storePage(page)
 	}
 	v.h.cache.send(page, v.w, v.r, true)
 	return nil

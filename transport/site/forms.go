@@ -1,6 +1,7 @@
 package site
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -23,9 +24,80 @@ import (
 type Message struct {
 	Name, Email string
 	Subject     string
-	Text        string // plain text
-	Locale      string // of the page
+	Text        string              // plain text
+	Locale      string              // of the page
+	Fields      map[string][]string // answers to the questions, by key
 	Files       []*multipart.FileHeader
+}
+
+// Question is a field that the contact form asks for. Nobody has to answer it.
+type Question struct {
+	Key     string
+	Label   string
+	Type    string // text, number, boolean, date, datetime, select, multiselect or url
+	Options []Option
+	Valid   func(values []string) bool // checks what was entered; those of a datetime without a zone are in UTC. Required
+}
+
+// Option is a possible answer.
+type Option struct{ Value, Label string }
+
+// questionPrefix begins the names of the controls of questions.
+const questionPrefix = "f_"
+
+// invalid says what is wrong with the answer to a question.
+func (q Question) invalid() string {
+	switch q.Type {
+	case "number":
+		return "Enter a number such as 12.5"
+	case "date":
+		return "Enter a date"
+	case "datetime":
+		return "Enter a date and a time"
+	case "boolean", "select", "multiselect":
+		return "Choose one of the options"
+	case "url":
+		return "Enter a web address such as https://example.com"
+	}
+	return "Shorten this text"
+}
+
+// ask returns the control of a question with what was entered.
+func (q Question) ask(locale string, entered []string) theme.ContactField {
+	f := theme.ContactField{Name: questionPrefix + q.Key, Label: q.Label, Type: q.Type, Value: strings.Join(entered, " ")}
+	options := q.Options
+	if q.Type == "boolean" {
+		options = []Option{{"true", theme.Text(locale, "Yes")}, {"false", theme.Text(locale, "No")}}
+	}
+	for _, o := range options {
+		f.Options = append(f.Options, theme.ContactOption{Value: o.Value, Label: o.Label, Chosen: slices.Contains(entered, o.Value)})
+	}
+	return f
+}
+
+// answered reads the answers from the form, and asks the questions again. Times are in the reader's zone if a script could tell.
+func (v *visit) answered(p *theme.Page, questions []Question, problem func(field, text string, args ...any)) map[string][]string {
+	var answers map[string][]string
+	for i, q := range questions {
+		name := questionPrefix + q.Key
+		entered := slices.DeleteFunc(slices.Clone(v.r.PostForm[name]), func(s string) bool { return strings.TrimSpace(s) == "" })
+		p.Contact.Fields[i] = q.ask(p.Locale, entered)
+		values := entered
+		if at := v.r.PostFormValue(name + "_at"); q.Type == "datetime" && at != "" && len(entered) > 0 {
+			values = []string{at}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		if answers == nil {
+			answers = map[string][]string{}
+		}
+		if answers[q.Key] = values; !q.Valid(values) {
+			problem(name, q.Label+": "+theme.Text(p.Locale, q.invalid()))
+			p.Contact.Fields[i].Problem = theme.Text(p.Locale, q.invalid())
+		}
+	}
+	return answers
 }
 
 // MaxFiles is the maximum number of files in a message.
@@ -84,9 +156,18 @@ func (v *visit) contact(locale string) error {
 	if c.Closed = v.h.cfg.Contact == nil || v.site.MailboxID == 0 || v.preview.signed; c.Closed {
 		return v.write(status, theme.PageContact, p)
 	}
+	questions, err := v.h.questions(v.ctx(), v.site)
+	if c.Closed = fault.Is(err, fault.NotFound); c.Closed { // the mailbox was deleted
+		return v.write(status, theme.PageContact, p)
+	} else if err != nil {
+		return err
+	}
+	for _, q := range questions {
+		c.Fields = append(c.Fields, q.ask(locale, nil))
+	}
 	if v.r.Method == http.MethodPost {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, v.h.cfg.MaxUpload+1<<20)
-		err := v.take(p)
+		err := v.submitMessage(p, questions)
 		if v.r.MultipartForm != nil {
 			defer func() { _ = v.r.MultipartForm.RemoveAll() }() // temporary files
 		}
@@ -102,8 +183,16 @@ func (v *visit) contact(locale string) error {
 	return v.write(status, theme.PageContact, p)
 }
 
-// take reads the form and sends the message.
-func (v *visit) take(p *theme.Page) error {
+// questions returns what the contact form of a site asks besides the message.
+func (h *Handler) questions(ctx context.Context, s kb.Site) ([]Question, error) {
+	if h.cfg.Questions == nil {
+		return nil, nil
+	}
+	return h.cfg.Questions(ctx, s)
+}
+
+// submitMessage reads the form and sends the message.
+func (v *visit) submitMessage(p *theme.Page, questions []Question) error {
 	c := p.Contact
 	problem := func(field, text string, args ...any) {
 		text = theme.Text(p.Locale, text, args...)
@@ -123,7 +212,7 @@ func (v *visit) take(p *theme.Page) error {
 	}
 	if err := v.r.ParseMultipartForm(1 << 20); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
-			problem("files", "The files are larger than %s MB together", c.MaxMB)
+			problem("files", "The files are larger than %s MB in total", c.MaxMB)
 			return nil
 		}
 		return fault.New(fault.NotFound, "the form cannot be read")
@@ -136,6 +225,7 @@ func (v *visit) take(p *theme.Page) error {
 		files = slices.DeleteFunc(v.r.MultipartForm.File["files"], func(f *multipart.FileHeader) bool { return f.Filename == "" && f.Size == 0 })
 	}
 	v.inspect(p, files, problem)
+	answers := v.answered(p, questions, problem)
 	if len(c.Problems) > 0 {
 		return nil
 	}
@@ -152,20 +242,20 @@ func (v *visit) take(p *theme.Page) error {
 			return nil
 		}
 	}
-	return v.deliver(p, files, problem)
+	return v.deliver(p, answers, files, problem)
 }
 
 // inspect checks a message for problems.
 func (v *visit) inspect(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
 	c := p.Contact
 	if c.About == "" || len(c.About) > 900 {
-		problem("about", "Say in a few words what it is about")
+		problem("about", "Tell us in a few words what it is about")
 	}
 	if c.Message == "" || len(c.Message) > 100_000 {
 		problem("message", "Write your message")
 	}
 	if !plausible(c.Email) {
-		problem("email", "Enter an address like name@example.com")
+		problem("email", "Enter an email address such as name@example.com")
 	}
 	if len(c.Name) > 400 {
 		c.Name = strings.ToValidUTF8(c.Name[:400], "")
@@ -175,9 +265,9 @@ func (v *visit) inspect(p *theme.Page, files []*multipart.FileHeader, problem fu
 		size += f.Size
 	}
 	if len(files) > MaxFiles {
-		problem("files", "Choose at most %s files", MaxFiles)
+		problem("files", "Choose up to %s files", MaxFiles)
 	} else if size > v.h.cfg.MaxUpload {
-		problem("files", "The files are larger than %s MB together", c.MaxMB)
+		problem("files", "The files are larger than %s MB in total", c.MaxMB)
 	}
 }
 
@@ -189,20 +279,20 @@ func plausible(email string) bool {
 }
 
 // deliver sends the message unless it looks automated.
-func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem func(field, text string, args ...any)) error {
+func (v *visit) deliver(p *theme.Page, answers map[string][]string, files []*multipart.FileHeader, problem func(field, text string, args ...any)) error {
 	c, token := p.Contact, v.r.PostFormValue("token")
 	_, age, ok := v.h.unseal("contact", v.site.ID, token)
 	switch {
 	case !v.sameOrigin() || !ok || age > formLife:
-		problem("", "This page was open for too long. Please send it again.")
+		problem("", "This page was open too long. Please send it again.")
 	case age < quickest:
-		problem("", "That was very quick. Please send it again in a few seconds.")
+		problem("", "That was very quick. Please wait a few seconds and send it again.")
 	case v.limited(LimitContact):
-		problem("", "Too much was sent from here. Please try again later.")
+		problem("", "Too many messages were sent from here. Please try again later.")
 	case v.r.PostFormValue("work") != "" && !worked(token, v.r.PostFormValue("work"), v.h.cfg.WorkBits), !v.h.spent.use(token):
-		problem("", "This page was open for too long. Please send it again.")
+		problem("", "This page was open too long. Please send it again.")
 	case v.r.PostFormValue("work") == "" && v.limited(LimitContact): // counts twice
-		problem("", "Too much was sent from here. Please try again later.")
+		problem("", "Too many messages were sent from here. Please try again later.")
 	}
 	if len(c.Problems) > 0 {
 		return nil
@@ -211,7 +301,9 @@ func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem fu
 		c.Sent = true
 		return nil
 	}
-	err := v.h.cfg.Contact(v.ctx(), v.site, Message{Name: c.Name, Email: c.Email, Subject: c.About, Text: c.Message, Locale: p.Locale, Files: files})
+	err := v.h.cfg.Contact(v.ctx(), v.site, Message{
+		Name: c.Name, Email: c.Email, Subject: c.About, Text: c.Message, Locale: p.Locale, Fields: answers, Files: files,
+	})
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
 	case err == nil:
@@ -229,9 +321,13 @@ func (v *visit) deliver(p *theme.Page, files []*multipart.FileHeader, problem fu
 // refused shows why a message was not accepted.
 func (v *visit) refused(f *fault.Error, files []*multipart.FileHeader, problem func(field, text string, args ...any)) {
 	for field := range f.Fields {
+		if strings.HasPrefix(field, "fields[") { // it was changed or deleted while the page was open
+			problem("", "This page was open too long. Please send it again.")
+			return
+		}
 		switch field {
 		case "email", "to":
-			problem("email", "Enter an address like name@example.com")
+			problem("email", "Enter an email address such as name@example.com")
 			return
 		case "file", "files", "filename":
 			name := ""
@@ -241,12 +337,12 @@ func (v *visit) refused(f *fault.Error, files []*multipart.FileHeader, problem f
 			if f.Resource != "" {
 				name = f.Resource
 			}
-			problem("files", "%s cannot be sent: this kind of file is not accepted", name)
+			problem("files", "%s cannot be sent: this type of file is not accepted", name)
 			return
 		}
 	}
 	if f.Kind == fault.TooLarge {
-		problem("files", "The files are larger than %s MB together", v.h.cfg.MaxUpload>>20)
+		problem("files", "The files are larger than %s MB in total", v.h.cfg.MaxUpload>>20)
 		return
 	}
 	problem("message", "Write your message")
@@ -363,11 +459,11 @@ func (v *visit) reacted(a *theme.Article) (problem string, err error) {
 	valid, once := v.reactToken(a.ID)
 	if !v.sameOrigin() || !valid {
 		a.Reaction = ""
-		return "This page was open for too long. Please send it again.", nil
+		return "This page was open too long. Please send it again.", nil
 	}
 	if v.limited(LimitReact) {
 		a.Reaction = ""
-		return "Too much was sent from here. Please try again later.", nil
+		return "Too many messages were sent from here. Please try again later.", nil
 	}
 	_, gives := v.r.PostForm["feedback"]
 	if v.r.PostFormValue("website") != "" {
@@ -385,7 +481,7 @@ func (v *visit) reacted(a *theme.Article) (problem string, err error) {
 		}
 		_, err = v.SendFeedback(v.ctx(), kb.FeedbackInput{ArticleID: a.ID, Text: a.Text})
 		if fault.Is(err, fault.Invalid) {
-			return "Write what was missing", nil
+			return "Tell us what was missing", nil
 		}
 		a.Thanked = err == nil
 		return "", err

@@ -35,13 +35,13 @@ func TestContact(t *testing.T) {
 	form := url.Values{"token": {value(page.Body.String(), "token")}, "about": {"A refund is late"}, "message": {"Where\nis <it>?"}, "name": {"Ada"}, "email": {"ada@example.com"}}
 	w.advance(3 * time.Second)
 	asked := w.post("/en/contact", form)
-	if asked.Code != 200 || !strings.Contains(asked.Body.String(), "These articles may answer it") || !strings.Contains(asked.Body.String(), "Send anyway") || len(w.messages) > 0 {
+	if asked.Code != 200 || !strings.Contains(asked.Body.String(), "These articles may help") || !strings.Contains(asked.Body.String(), "Send anyway") || len(w.messages) > 0 {
 		t.Fatalf("%d %s", asked.Code, asked.Body)
 	}
 	form.Set("token", value(asked.Body.String(), "token"))
 	form.Set("asked", "1")
 	w.advance(3 * time.Second)
-	if sent := w.post("/en/contact", form); sent.Code != 200 || !strings.Contains(sent.Body.String(), "Thank you. We will answer to ada@example.com.") {
+	if sent := w.post("/en/contact", form); sent.Code != 200 || !strings.Contains(sent.Body.String(), "Thank you. We will reply to ada@example.com.") {
 		t.Fatalf("%d %s", sent.Code, sent.Body)
 	}
 	want := []site.Message{{Name: "Ada", Email: "ada@example.com", Subject: "A refund is late", Text: "Where\nis <it>?", Locale: "en"}}
@@ -70,8 +70,8 @@ func TestContactRefuses(t *testing.T) {
 				}
 			}
 		}, 200, "Thank you.", 1},
-		{"with wrong work", func(_ *world, f url.Values) []string { f.Set("work", "x"); return nil }, 422, "open for too long", 0},
-		{"no subject", func(_ *world, f url.Values) []string { f.Del("about"); return nil }, 422, "Say in a few words", 0},
+		{"with wrong work", func(_ *world, f url.Values) []string { f.Set("work", "x"); return nil }, 422, "open too long", 0},
+		{"no subject", func(_ *world, f url.Values) []string { f.Del("about"); return nil }, 422, "Tell us in a few words", 0},
 		{"no message", func(_ *world, f url.Values) []string { f.Set("message", " \n"); return nil }, 422, `href="#hw-message"`, 0},
 		{"no address", func(_ *world, f url.Values) []string { f.Set("email", "ada@localhost"); return nil }, 422, "name@example.com", 0},
 		{"two addresses", func(_ *world, f url.Values) []string { f.Set("email", "a@example.com,b@example.com"); return nil }, 422, "name@example.com", 0},
@@ -80,20 +80,20 @@ func TestContactRefuses(t *testing.T) {
 			return nil
 		}, 422, "name@example.com", 0},
 		{"the trap", func(_ *world, f url.Values) []string { f.Set("website", "x"); return nil }, 200, "Thank you.", 0},
-		{"no token", func(_ *world, f url.Values) []string { f.Del("token"); return nil }, 422, "open for too long", 0},
-		{"a changed token", func(_ *world, f url.Values) []string { f.Set("token", f.Get("token")+"x"); return nil }, 422, "open for too long", 0},
+		{"no token", func(_ *world, f url.Values) []string { f.Del("token"); return nil }, 422, "open too long", 0},
+		{"a changed token", func(_ *world, f url.Values) []string { f.Set("token", f.Get("token")+"x"); return nil }, 422, "open too long", 0},
 		{"at once", func(w *world, _ url.Values) []string { w.advance(-2 * time.Second); return nil }, 422, "very quick", 0},
-		{"a day later", func(w *world, _ url.Values) []string { w.advance(24 * time.Hour); return nil }, 422, "open for too long", 0},
-		{"from another site", func(*world, url.Values) []string { return []string{"Sec-Fetch-Site", "cross-site"} }, 422, "open for too long", 0},
-		{"from another origin", func(*world, url.Values) []string { return []string{"Origin", "https://evil.example"} }, 422, "open for too long", 0},
-		{"from a page without origin", func(*world, url.Values) []string { return []string{"Origin", "null"} }, 422, "open for too long", 0},
+		{"a day later", func(w *world, _ url.Values) []string { w.advance(24 * time.Hour); return nil }, 422, "open too long", 0},
+		{"from another site", func(*world, url.Values) []string { return []string{"Sec-Fetch-Site", "cross-site"} }, 422, "open too long", 0},
+		{"from another origin", func(*world, url.Values) []string { return []string{"Origin", "https://evil.example"} }, 422, "open too long", 0},
+		{"from a page without origin", func(*world, url.Values) []string { return []string{"Origin", "null"} }, 422, "open too long", 0},
 		{"from our own page", func(*world, url.Values) []string {
 			return []string{"Origin", "https://help.example.org", "Sec-Fetch-Site", "same-origin"}
 		}, 200, "Thank you.", 1},
-		{"too many", func(w *world, _ url.Values) []string { w.over[site.LimitContact] = true; return nil }, 422, "Too much was sent", 0},
+		{"too many", func(w *world, _ url.Values) []string { w.over[site.LimitContact] = true; return nil }, 422, "Too many messages were sent", 0},
 		{"an address that the desk refuses", func(w *world, _ url.Values) []string { w.refuse = invalid("email"); return nil }, 422, `id="hw-email-problem"`, 0},
-		{"a file that the desk refuses", func(w *world, _ url.Values) []string { w.refuse = invalid("file"); return nil }, 422, "this kind of file", 0},
-		{"the mailbox has gone", func(w *world, _ url.Values) []string { w.refuse = fault.Missing("mailbox", 1); return nil }, 200, "cannot be sent here at the moment", 0},
+		{"a file that the desk refuses", func(w *world, _ url.Values) []string { w.refuse = invalid("file"); return nil }, 422, "this type of file", 0},
+		{"the mailbox has gone", func(w *world, _ url.Values) []string { w.refuse = fault.Missing("mailbox", 1); return nil }, 200, "You cannot send messages here at the moment", 0},
 		{"the database is away", func(w *world, _ url.Values) []string { w.refuse = fault.New(fault.Unavailable, "secret"); return nil }, 503, "Try again", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestContactFiles(t *testing.T) {
 	for _, tt := range []struct {
 		n, size int
 		says    string
-	}{{6, 10, "Choose at most 5 files"}, {2, 600 << 10, "larger than 1 MB together"}, {1, 3 << 20, "larger than 1 MB together"}} {
+	}{{6, 10, "Choose up to 5 files"}, {2, 600 << 10, "larger than 1 MB in total"}, {1, 3 << 20, "larger than 1 MB in total"}} {
 		if rec := send(tt.n, tt.size); rec.Code != 422 || !strings.Contains(rec.Body.String(), tt.says) || len(w.messages) != 1 {
 			t.Errorf("%d files of %d: %d %s", tt.n, tt.size, rec.Code, rec.Body)
 		}
@@ -157,7 +157,7 @@ func TestContactClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, memstore.New())
 	h := w.handler(func(c *site.Config) { c.Contact = nil })
-	if rec := w.ask(h, "GET", "https://help.example.org/en/contact", nil); rec.Code != 200 || !strings.Contains(rec.Body.String(), "Messages cannot be sent here at the moment.") || strings.Contains(rec.Body.String(), "<textarea") {
+	if rec := w.ask(h, "GET", "https://help.example.org/en/contact", nil); rec.Code != 200 || !strings.Contains(rec.Body.String(), "You cannot send messages here at the moment.") || strings.Contains(rec.Body.String(), "<textarea") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if rec := w.ask(h, "GET", "https://help.example.org/en", nil); strings.Contains(rec.Body.String(), "/contact") {
@@ -180,11 +180,11 @@ func TestFeedback(t *testing.T) {
 		}{
 			{url.Values{"token": {token}, "reaction": {"positive"}}, "same-origin", 200, "Thank you.", "What was missing?"},
 			{url.Values{"token": {token}, "reaction": {"negative"}}, "", 200, "What was missing?", "Thank you."},
-			{url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {" "}}, "", 422, "Write what was missing", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {" "}}, "", 422, "Tell us what was missing", "Thank you."},
 			{url.Values{"token": {token}, "reaction": {"negative"}, "feedback": {"The <b>price</b>"}}, "", 200, "Thank you.", "What was missing?"},
 			{url.Values{"token": {token}, "feedback": {"Buy"}, "website": {"x"}}, "", 200, "Thank you.", ""},
-			{url.Values{"token": {"x"}, "reaction": {"positive"}}, "", 422, "open for too long", "Thank you."},
-			{url.Values{"token": {token}, "reaction": {"positive"}}, "cross-site", 422, "open for too long", "Thank you."},
+			{url.Values{"token": {"x"}, "reaction": {"positive"}}, "", 422, "open too long", "Thank you."},
+			{url.Values{"token": {token}, "reaction": {"positive"}}, "cross-site", 422, "open too long", "Thank you."},
 			{url.Values{"token": {token}, "reaction": {"great"}}, "", 200, "Was this article helpful?", "Thank you."},
 		} {
 			rec := w.post("/-/react/1?in=en", tt.form, "Sec-Fetch-Site", tt.from)
@@ -339,14 +339,14 @@ func TestSecondStep(t *testing.T) {
 	}{
 		"a code is asked for":         {password(ada, "right"), "step-" + ada, "Enter the code that your authenticator app shows"},
 		"a wrong password":            {password(ada, "wrong"), "", "The email address or password is incorrect."},
-		"too many passwords":          {password(ada, "often"), "", "Too many wrong attempts. Please wait a few minutes."},
-		"no second factor yet":        {password("plain@example.org", "right"), "", "Your team asks for a second factor. Set one up in the desk first."},
+		"too many passwords":          {password(ada, "often"), "", "Too many incorrect attempts. Please wait a few minutes."},
+		"no second factor yet":        {password("plain@example.org", "right"), "", "Your team requires two-factor authentication. Set it up in the desk first."},
 		"a wrong code":                {code("step-"+ada, "000000"), "step-" + ada, "The code is incorrect or has already been used."},
 		"no code":                     {code("step-"+ada, ""), "step-" + ada, "The code is incorrect or has already been used."},
-		"too many codes":              {code("step-"+ada, "often"), "step-" + ada, "Too many wrong attempts. Please wait a few minutes."},
+		"too many codes":              {code("step-"+ada, "often"), "step-" + ada, "Too many incorrect attempts. Please wait a few minutes."},
 		"a step that is over":         {code("step-x", "123456"), "", "This took too long. Please sign in again."},
 		"a stranger":                  {code("step-"+sam, "123456"), "", "The email address or password is incorrect."},
-		"a form that is not genuine":  {url.Values{"token": {"x"}, "step": {"step-" + ada}, "code": {"123456"}}, "step-" + ada, "This page was open for too long."},
+		"a form that is not genuine":  {url.Values{"token": {"x"}, "step": {"step-" + ada}, "code": {"123456"}}, "step-" + ada, "This page was open too long."},
 		"a step that would be markup": {code(`"><b>`, "000000"), "&#34;&gt;&lt;b&gt;", "The code is incorrect or has already been used."},
 	} {
 		rec := w.post("/-/sign-in", c.form)
@@ -416,5 +416,75 @@ func TestFeedbackTwice(t *testing.T) {
 	stored("another text of it", 4)
 	if rec := w.post("/-/react/2?in=en", url.Values{"token": {asked()}, "feedback": {"x"}}); rec.Code != http.StatusUnprocessableEntity {
 		t.Errorf("the token of another article: %d", rec.Code)
+	}
+}
+
+// The form asks questions with a control for each type; wrong answers are reported where they were given, and kept.
+func TestContactQuestions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, memstore.New())
+	w.library()
+	options := []site.Option{{Value: "gold", Label: "Gold <b>"}, {Value: "silver", Label: "Silver"}}
+	var asked []site.Question
+	for _, kind := range []string{"text", "number", "boolean", "date", "datetime", "select", "multiselect", "url"} {
+		q := site.Question{Key: kind, Label: "The " + kind, Type: kind, Valid: func(values []string) bool { return values[0] != "wrong" }}
+		if strings.HasSuffix(kind, "select") {
+			q.Options = options
+		}
+		asked = append(asked, q)
+	}
+	var missing error
+	h := w.handler(func(c *site.Config) {
+		c.Questions = func(context.Context, kb.Site) ([]site.Question, error) { return asked, missing }
+	})
+	post := func(locale string, answers url.Values) *httptest.ResponseRecorder {
+		address := "https://help.example.org/" + locale + "/contact"
+		form := url.Values{"token": {value(w.ask(h, "GET", address, nil).Body.String(), "token")}, "asked": {"1"}, "about": {"A"}, "message": {"B"}, "email": {"ada@example.com"}}
+		for key, values := range answers {
+			form["f_"+key] = values
+		}
+		w.advance(3 * time.Second)
+		return w.ask(h, "POST", address, form)
+	}
+	page := w.ask(h, "GET", "https://help.example.org/en/contact", nil).Body.String()
+	for _, control := range []string{
+		`<input id="hw-f_text" name="f_text" value="" maxlength="5000"`, `name="f_number" value="" inputmode="decimal"`, `<option value="true">Yes</option>`,
+		`type="date"`, `type="datetime-local"`, `<option value="gold">Gold &lt;b&gt;</option>`, `<input type="checkbox" name="f_multiselect" value="silver">`, `type="url"`,
+	} {
+		if !strings.Contains(page, control) {
+			t.Errorf("no %s in\n%s", control, page)
+		}
+	}
+	for kind, says := range map[string]map[string]string{
+		"text": {"en": "Shorten this text", "fr": "Raccourcissez ce texte", "ar": "اختصر هذا النص"}, "number": {"en": "Enter a number such as 12.5"}, "boolean": {"en": "Choose one of the options"},
+		"date": {"en": "Enter a date"}, "datetime": {"en": "Enter a date and a time"}, "url": {"en": "Enter a web address such as"}, "select": {"fr": "Choisissez une des options"},
+		"multiselect": {"en": "Choose one of the options"},
+	} {
+		for locale, text := range says {
+			rec := post(locale, url.Values{kind: {"wrong"}, "select": {map[bool]string{true: "wrong", false: "gold"}[kind == "select"]}})
+			body := rec.Body.String()
+			if rec.Code != 422 || !strings.Contains(body, `id="hw-f_`+kind+`-problem">`+text) || !strings.Contains(body, `<a href="#hw-f_`+kind+`">The `+kind+": "+text) || len(w.messages) > 0 {
+				t.Errorf("a wrong %s in %s: %d %s", kind, locale, rec.Code, body)
+			}
+			if kept := kind == "select" || strings.Contains(body, `<option value="gold" selected>`); !kept {
+				t.Errorf("after a wrong %s, the right answers are gone: %s", kind, body)
+			}
+		}
+	}
+	rec := post("en", url.Values{"multiselect": {"gold", "silver"}, "text": {" "}, "datetime": {"2026-01-31T10:30"}, "datetime_at": {"2026-01-31T09:30:00.000Z"}})
+	if rec.Code != 200 || len(w.messages) != 1 {
+		t.Fatalf("%d %s", rec.Code, rec.Body)
+	}
+	want := map[string][]string{"multiselect": {"gold", "silver"}, "datetime": {"2026-01-31T09:30:00.000Z"}}
+	if diff := cmp.Diff(want, w.messages[0].Fields); diff != "" {
+		t.Error(diff)
+	}
+	w.refuse = fault.Field("fields[text]", "is not a field")
+	if rec := post("en", url.Values{"text": {"x"}}); rec.Code != 422 || !strings.Contains(rec.Body.String(), "open too long") {
+		t.Errorf("a question that was withdrawn: %d %s", rec.Code, rec.Body)
+	}
+	missing = fault.Missing("mailbox", 1)
+	if rec := w.ask(h, "GET", "https://help.example.org/en/contact", nil); rec.Code != 200 || !strings.Contains(rec.Body.String(), "You cannot send messages here") {
+		t.Errorf("without its mailbox: %d %s", rec.Code, rec.Body)
 	}
 }

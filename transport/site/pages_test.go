@@ -373,7 +373,7 @@ func TestPreviewDraft(t *testing.T) {
 	}
 	address := w.PreviewDraft(w.site, draft, "en")
 	rec := w.ask(w.Handler, "GET", address, nil)
-	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "Not yet.") || !strings.Contains(rec.Body.String(), "Preview of a draft") || rec.Header().Get("X-Robots-Tag") != "noindex" {
+	if rec.Code != 200 || !strings.Contains(rec.Body.String(), "Not yet.") || !strings.Contains(rec.Body.String(), "Draft preview") || rec.Header().Get("X-Robots-Tag") != "noindex" {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if rec := w.ask(w.Handler, "GET", strings.Replace(address, "/preview/", "/preview/x", 1), nil); rec.Code != 404 {

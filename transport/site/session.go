@@ -152,13 +152,13 @@ func (v *visit) formLocale(to string) string {
 
 // Problems of a sign-in.
 const (
-	problemStale  = "This page was open for too long. Please send it again."
-	problemMuch   = "Too much was sent from here. Please try again later."
-	problemTries  = "Too many wrong attempts. Please wait a few minutes."
+	problemStale  = "This page was open too long. Please send it again."
+	problemMuch   = "Too many messages were sent from here. Please try again later."
+	problemTries  = "Too many incorrect attempts. Please wait a few minutes."
 	problemPair   = "The email address or password is incorrect." // the same for all wrong pairs, and for strangers
 	problemCode   = "The code is incorrect or has already been used."
 	problemLong   = "This took too long. Please sign in again."
-	problemFactor = "Your team asks for a second factor. Set one up in the desk first."
+	problemFactor = "Your team requires two-factor authentication. Set it up in the desk first."
 )
 
 // attempt signs in with the submitted form. Problems and the next step are shown in the form.

@@ -49,6 +49,9 @@ type Config struct {
 	// Contact opens a conversation with the sender of a message in the mailbox of the site. An Invalid fault on "email",
 	// "message" or "files" is shown at the field. nil: the contact form reports that messages cannot be sent.
 	Contact func(ctx context.Context, s kb.Site, m Message) error
+	// Questions returns what the contact form of a site asks for besides the message. A NotFound fault means that messages cannot
+	// be sent. nil: nothing.
+	Questions func(ctx context.Context, s kb.Site) ([]Question, error)
 	// MaxUpload is the maximum total size of the files of a message in bytes; 0: 20 MiB.
 	MaxUpload int64
 
@@ -254,7 +257,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(p)
 			}
 			h.cfg.Logger.ErrorContext(r.Context(), "a page of a site failed", "panic", p, "stack", string(debug.Stack()))
-			h.plain(rw, http.StatusInternalServerError, "This did not work. Try again later.")
+			h.plain(rw, http.StatusInternalServerError, "Something went wrong. Try again later.")
 		}
 		if h.cfg.Logger.Enabled(r.Context(), slog.LevelDebug) {
 			h.cfg.Logger.DebugContext(r.Context(), "site", "method", r.Method, "status", rw.status, "duration", h.cfg.Now().Sub(begin))
@@ -308,7 +311,7 @@ func (h *Handler) fail(w *response, r *http.Request, err error) {
 		h.plain(w, http.StatusServiceUnavailable, "The help centre cannot be reached at the moment. Try again in a minute.")
 	default:
 		h.cfg.Logger.ErrorContext(r.Context(), "a page of a site failed", "error", err)
-		h.plain(w, http.StatusInternalServerError, "This did not work. Try again later.")
+		h.plain(w, http.StatusInternalServerError, "Something went wrong. Try again later.")
 	}
 }
 
@@ -493,6 +496,6 @@ func (v *visit) allow(methods ...string) bool {
 		return true
 	}
 	v.w.Header().Set("Allow", strings.Join(methods, ", "))
-	v.h.plain(&response{ResponseWriter: v.w}, http.StatusMethodNotAllowed, "This method is not possible here.")
+	v.h.plain(&response{ResponseWriter: v.w}, http.StatusMethodNotAllowed, "This method is not allowed here.")
 	return false
 }

@@ -29,8 +29,8 @@ type reader struct {
 	err    error
 }
 
-// begin reads the first separator. It returns false if the file has none.
-func (r *reader) begin() (bool, error) {
+// readFirstSeparator reads the first separator. It returns false if the file has none.
+func (r *reader) readFirstSeparator() (bool, error) {
 	start, err := r.lines.Peek(512)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err

@@ -167,7 +167,7 @@ func (s *scan) mbox(ctx context.Context, name string) error {
 	}
 	defer func() { _ = f.Close() }() // it is only read
 	r := &reader{lines: bufio.NewReaderSize(f, 64<<10), name: name}
-	ok, err := r.begin()
+	ok, err := r.readFirstSeparator()
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,13 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
+// Server is a mail server's address and credentials. Host and Username are required, and Password or Token. By default the
+// connection has implicit TLS, and the server's certificate is validated. Room remains nil outside this module.
+type Server = wire.Server
+
 // Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an invalid configuration.
 type Config struct {
-	wire.Server // the port is 993 with SSL, else 143, unless it is set
+	Server // the port is 993 with SSL, else 143, unless it is set
 
 	// Folders are the folders to import, in UTF-8; default INBOX. IDLE watches INBOX if it is among them, otherwise the first;
 	// the others are polled.

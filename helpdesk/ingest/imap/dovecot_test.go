@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/storage/storagetest/testenv"
@@ -62,7 +61,7 @@ func (a *account) config(t testing.TB, addr string, encryption mailserver.Encryp
 		t.Fatal(err)
 	}
 	return imap.Config{
-		Server:     wire.Server{Host: host, Port: number, Username: a.user, Password: a.server.Password, Encryption: encryption},
+		Server:     imap.Server{Host: host, Port: number, Username: a.user, Password: a.server.Password, Encryption: encryption, InsecureSkipVerify: true},
 		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond,
 	}
 }
@@ -291,14 +290,14 @@ func TestDovecotConfigurations(t *testing.T) {
 		{name: "plain", addr: a.server.Addr, encryption: "NONE"},
 		{name: "STARTTLS", addr: a.server.Addr, encryption: "TLS"},
 		{name: "STARTTLS, valid", addr: a.server.Addr, encryption: "TLS",
-			change: func(c *imap.Config) { c.ValidateCertificate, c.RootCAs = true, own }},
+			change: func(c *imap.Config) { c.InsecureSkipVerify, c.RootCAs = false, own }},
 		{name: "STARTTLS, invalid", addr: a.server.Addr, encryption: "TLS", step: imap.StepTLS,
-			change: func(c *imap.Config) { c.ValidateCertificate = true }},
+			change: func(c *imap.Config) { c.InsecureSkipVerify = false }},
 		{name: "SSL", addr: a.server.TLSAddr, encryption: "SSL"},
 		{name: "SSL, valid", addr: a.server.TLSAddr, encryption: "SSL",
-			change: func(c *imap.Config) { c.ValidateCertificate, c.RootCAs, c.Host = true, own, "localhost" }},
+			change: func(c *imap.Config) { c.InsecureSkipVerify, c.RootCAs, c.Host = false, own, "localhost" }},
 		{name: "SSL, invalid", addr: a.server.TLSAddr, encryption: "SSL", step: imap.StepTLS,
-			change: func(c *imap.Config) { c.ValidateCertificate = true }},
+			change: func(c *imap.Config) { c.InsecureSkipVerify = false }},
 		{name: "SSL on the plain port", addr: a.server.Addr, encryption: "SSL", step: imap.StepTLS},
 		{name: "plain on the SSL port", addr: a.server.TLSAddr, encryption: "NONE", step: imap.StepGreeting, is: imap.ErrTimeout,
 			change: func(c *imap.Config) { c.StepTimeout = 100 * time.Millisecond }},

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
@@ -59,7 +58,7 @@ func (f *fakeServer) start(t *testing.T) imap.Config {
 	}
 	f.port = wiretest.Listen(t, f.serve)
 	return imap.Config{
-		Server: wire.Server{
+		Server: imap.Server{
 			Host: "127.0.0.1", Port: f.port, Username: "user@example.org", Password: "secret", Encryption: mailserver.None,
 		},
 		BackoffMin: time.Millisecond,

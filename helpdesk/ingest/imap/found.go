@@ -37,12 +37,12 @@ func (f *found) add(start, stop uint32) {
 	}
 	f.ranges = append(f.ranges, goimap.UIDRange{Start: goimap.UID(start), Stop: goimap.UID(stop)})
 	if len(f.ranges) >= 2*foundRanges {
-		f.settle()
+		f.normalizeRanges()
 	}
 }
 
-// settle sorts the ranges, joins those that touch, and keeps the lowest.
-func (f *found) settle() {
+// normalizeRanges sorts the ranges, joins those that touch, and keeps the lowest.
+func (f *found) normalizeRanges() {
 	slices.SortFunc(f.ranges, func(a, b goimap.UIDRange) int { return cmp.Compare(a.Start, b.Start) })
 	joined := f.ranges[:0]
 	for _, r := range f.ranges {
@@ -60,7 +60,7 @@ func (f *found) settle() {
 
 // set returns the numbers found, in ascending order.
 func (f *found) set() goimap.UIDSet {
-	f.settle()
+	f.normalizeRanges()
 	return f.ranges
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
 
@@ -19,7 +18,7 @@ func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		parts := strings.Split(input, "\x00")
 		cfg := imap.Config{
-			Server: wire.Server{
+			Server: imap.Server{
 				Host: "h", Username: "u", Password: "p", Encryption: mailserver.None, StepTimeout: 10 * time.Millisecond,
 			},
 			MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,

@@ -33,7 +33,7 @@ func TestGrowth(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					to.settle()
+					to.normalizeRanges()
 					if err := (&searchResult{}).read(&found{first: 1}, plain); err != nil {
 						t.Fatal(err)
 					}

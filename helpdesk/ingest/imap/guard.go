@@ -80,11 +80,11 @@ func (g *guard) next() error {
 	if g.within != nil {
 		return g.within(line, whole)
 	}
-	return g.begin(line, whole)
+	return g.firstPart(line, whole)
 }
 
-// begin handles the first part of a response.
-func (g *guard) begin(line []byte, whole bool) error {
+// firstPart handles the first part of a response.
+func (g *guard) firstPart(line []byte, whole bool) error {
 	untagged, ok := bytes.CutPrefix(line, []byte("* "))
 	if !ok {
 		if line[0] == '*' {

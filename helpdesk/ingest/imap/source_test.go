@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
@@ -60,7 +59,7 @@ func TestNoGoroutineIsLeft(t *testing.T) { //nolint:paralleltest // it measures
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	good := imap.Config{Server: wire.Server{Host: "mail.example.org", Username: "u", Password: "p"}}
+	good := imap.Config{Server: imap.Server{Host: "mail.example.org", Username: "u", Password: "p"}}
 	if _, err := imap.New(good, newSink()); err != nil {
 		t.Errorf("defaults: %v", err)
 	}
@@ -105,7 +104,7 @@ func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials []time.Duration
 		begin := time.Now()
-		cfg := imap.Config{Server: wire.Server{Host: "h", Username: "u"}, Rand: func() float64 { return 0 }}
+		cfg := imap.Config{Server: imap.Server{Host: "h", Username: "u"}, Rand: func() float64 { return 0 }}
 		cfg.Dial = func(context.Context, string, string) (net.Conn, error) {
 			dials = append(dials, time.Since(begin)/time.Second)
 			return nil, os.ErrDeadlineExceeded
@@ -190,7 +189,7 @@ func memoryServer(t testing.TB, options imapserver.Options) (*imapmemserver.User
 	server := imapserver.New(&options)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
-	return user, imap.Config{Server: wire.Server{
+	return user, imap.Config{Server: imap.Server{
 		Host: "127.0.0.1", Port: listener.Addr().(*net.TCPAddr).Port, Username: "user", Password: "pass", Encryption: "NONE",
 	}}
 }

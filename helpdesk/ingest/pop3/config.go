@@ -11,9 +11,13 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 )
 
+// Server is a mail server's address and credentials. Host and Username are required, and Password or Token. By default the
+// connection has implicit TLS, and the server's certificate is validated. Room remains nil outside this module.
+type Server = wire.Server
+
 // Config configures a [Source]. Zero fields have their defaults, where given; [New] rejects an invalid configuration.
 type Config struct {
-	wire.Server // the port is 995 with SSL, else 110, unless it is set
+	Server // the port is 995 with SSL, else 110, unless it is set
 
 	// PollInterval is the interval of polling the maildrop; default 60 s. A longer interval requested by the server
 	// (LOGIN-DELAY, RFC 2449) is respected, up to an hour.

@@ -34,7 +34,7 @@ func dovecotConfig(t testing.TB, server testenv.DovecotServer, user, addr string
 		t.Fatal(err)
 	}
 	return pop3.Config{
-		Server:     wire.Server{Host: host, Port: number, Username: user, Password: server.Password, Encryption: encryption},
+		Server:     pop3.Server{Host: host, Port: number, Username: user, Password: server.Password, Encryption: encryption, InsecureSkipVerify: true},
 		BackoffMin: time.Millisecond, BackoffMax: 50 * time.Millisecond, PollInterval: 10 * time.Millisecond,
 	}
 }
@@ -156,14 +156,14 @@ func TestDovecotConfigurations(t *testing.T) {
 		{name: "plain", addr: server.POP3Addr, encryption: "NONE"},
 		{name: "STLS", addr: server.POP3Addr, encryption: "TLS"},
 		{name: "STLS, valid", addr: server.POP3Addr, encryption: "TLS",
-			change: func(c *pop3.Config) { c.ValidateCertificate, c.RootCAs = true, own }},
+			change: func(c *pop3.Config) { c.InsecureSkipVerify, c.RootCAs = false, own }},
 		{name: "STLS, invalid", addr: server.POP3Addr, encryption: "TLS", step: wire.StepTLS,
-			change: func(c *pop3.Config) { c.ValidateCertificate = true }},
+			change: func(c *pop3.Config) { c.InsecureSkipVerify = false }},
 		{name: "SSL", addr: server.POP3TLSAddr, encryption: "SSL"},
 		{name: "SSL, valid", addr: server.POP3TLSAddr, encryption: "SSL",
-			change: func(c *pop3.Config) { c.ValidateCertificate, c.RootCAs, c.Host = true, own, "localhost" }},
+			change: func(c *pop3.Config) { c.InsecureSkipVerify, c.RootCAs, c.Host = false, own, "localhost" }},
 		{name: "SSL, invalid", addr: server.POP3TLSAddr, encryption: "SSL", step: wire.StepTLS,
-			change: func(c *pop3.Config) { c.ValidateCertificate = true }},
+			change: func(c *pop3.Config) { c.InsecureSkipVerify = false }},
 		{name: "SSL on the plain port", addr: server.POP3Addr, encryption: "SSL", step: wire.StepTLS},
 		{name: "plain on the SSL port", addr: server.POP3TLSAddr, encryption: "NONE", step: wire.StepGreeting,
 			change: func(c *pop3.Config) { c.StepTimeout = 100 * time.Millisecond }},

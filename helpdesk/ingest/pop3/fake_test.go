@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
@@ -54,7 +53,7 @@ func fakeMails(n int) []fakeMail {
 func (f *fakeServer) start(t *testing.T) pop3.Config {
 	t.Helper()
 	return pop3.Config{
-		Server: wire.Server{
+		Server: pop3.Server{
 			Host: "127.0.0.1", Port: wiretest.Listen(t, f.serve), Username: "user@example.org", Password: "secret",
 			Encryption: mailserver.None,
 		},

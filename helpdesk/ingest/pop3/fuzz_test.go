@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 )
@@ -19,7 +18,7 @@ func FuzzServer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input string) {
 		parts := strings.Split(input, "\x00")
 		cfg := pop3.Config{
-			Server: wire.Server{
+			Server: pop3.Server{
 				Host: "h", Username: "u", Password: "p", Encryption: mailserver.None, StepTimeout: 10 * time.Millisecond,
 			},
 			MaxMessage: 1000, BackoffMin: time.Microsecond, BackoffMax: time.Microsecond,

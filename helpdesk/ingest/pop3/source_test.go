@@ -243,7 +243,7 @@ func TestRunPolls(t *testing.T) {
 
 func TestConfiguration(t *testing.T) {
 	t.Parallel()
-	good := pop3.Config{Server: wire.Server{Host: "mail.example.org", Username: "u", Password: "p"}}
+	good := pop3.Config{Server: pop3.Server{Host: "mail.example.org", Username: "u", Password: "p"}}
 	if _, err := pop3.New(good, newSink()); err != nil {
 		t.Errorf("defaults: %v", err)
 	}

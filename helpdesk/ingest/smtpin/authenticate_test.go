@@ -34,7 +34,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 	for box := range 2 {
 		filter := ledger.Filter{MailboxID: w.boxes[box].ID}
-		page := must[storage.Page[ledger.Mail]](t)(w.desks[0].InboundMails(t.Context(), filter, storage.PageRequest{}))
+		page := must[storage.Page[ledger.Mail]](t)(w.desks[0].InboundMails().List(t.Context(), filter, storage.PageRequest{}))
 		if diff := cmp.Diff(want, page.Items[0].Authentication); diff != "" {
 			t.Error(diff)
 		}

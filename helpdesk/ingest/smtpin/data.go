@@ -85,8 +85,8 @@ type incoming struct {
 	refused  *reply   // why it is not stored
 }
 
-// keep appends to the message, unless it was already rejected.
-func (m *incoming) keep(b []byte) {
+// appendBytes appends to the message, unless it was already rejected.
+func (m *incoming) appendBytes(b []byte) {
 	m.size += int64(len(b))
 	if m.refused != nil {
 		return
@@ -212,7 +212,7 @@ func (ss *session) receive(m *incoming) error {
 		}
 		lineStart = bytes.HasSuffix(piece, []byte("\r\n")) || len(piece) == 1 && piece[0] == '\n' && last == '\r'
 		last = piece[len(piece)-1]
-		m.keep(rest)
+		m.appendBytes(rest)
 		if m.refused != nil && m.size > 2*cfg.MaxSize {
 			ss.say(m.refused.code, m.refused.enhanced, m.refused.text)
 			return errQuit
@@ -233,12 +233,12 @@ func (ss *session) takeAlone(ctx context.Context, e *envelope, m *incoming) []*r
 			return slices.Repeat([]*reply{errTryAgain}, len(e.mailboxes))
 		}
 	}
-	return ss.take(ctx, e, m)
+	return ss.deliverToEach(ctx, e, m)
 }
 
-// take delivers a message to each of its mailboxes and returns a reply for each. An SMTP client gets success only if all
+// deliverToEach delivers a message to each of its mailboxes and returns a reply for each. An SMTP client gets success only if all
 // have it: the first failure stops. When the client retries, mailboxes that already have the message recognize its identity.
-func (ss *session) take(ctx context.Context, e *envelope, m *incoming) []*reply {
+func (ss *session) deliverToEach(ctx context.Context, e *envelope, m *incoming) []*reply {
 	cfg := ss.srv.cfg
 	received := ss.received(e)
 	room := 0

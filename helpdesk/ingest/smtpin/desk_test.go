@@ -91,7 +91,7 @@ func newWorld(t testing.TB) *world {
 		w.desks = append(w.desks, desk)
 		for n := range boxes {
 			in := helpdesk.MailboxInput{Email: storage.Some(fmt.Sprintf("box%d@example.org", n))}
-			w.boxes = append(w.boxes, must[helpdesk.Mailbox](t)(desk.CreateMailbox(ctx, in)))
+			w.boxes = append(w.boxes, must[helpdesk.Mailbox](t)(desk.Mailboxes().Create(ctx, in)))
 		}
 	}
 	return w
@@ -107,10 +107,10 @@ func (w *world) raws(t testing.TB, box int) []string {
 	if box == 2 {
 		desk = w.desks[1]
 	}
-	page := must[storage.Page[ledger.Mail]](t)(desk.InboundMails(ctx, ledger.Filter{MailboxID: w.boxes[box].ID}, storage.PageRequest{}))
+	page := must[storage.Page[ledger.Mail]](t)(desk.InboundMails().List(ctx, ledger.Filter{MailboxID: w.boxes[box].ID}, storage.PageRequest{}))
 	var raws []string
 	for _, m := range page.Items {
-		blob := must[io.ReadCloser](t)(desk.OpenRaw(ctx, m.MailboxID, m.ID))
+		blob := must[io.ReadCloser](t)(desk.InboundMails().Open(ctx, m.MailboxID, m.ID))
 		raws = append([]string{string(must[[]byte](t)(io.ReadAll(blob)))}, raws...)
 		blob.Close()
 		if m.Source != "smtp" && m.Source != "lmtp" || m.Position != "" {

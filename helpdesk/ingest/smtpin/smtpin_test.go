@@ -411,11 +411,11 @@ func TestReplyToken(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	addr, _ := w.start(t, smtpin.Config{})
-	conversation := must[helpdesk.Conversation](t)(w.desks[0].CreateConversation(ctx, helpdesk.ConversationInput{
+	conversation := must[helpdesk.Conversation](t)(w.desks[0].Conversations().Create(ctx, helpdesk.ConversationInput{
 		Channel: "email", To: "customer@example.com", MailboxID: w.boxes[0].ID, Subject: "S",
 		Interactions: []helpdesk.InteractionInput{{Type: helpdesk.TypeUser, Body: "Hello"}},
 	}))
-	page := must[storage.Page[helpdesk.Interaction]](t)(w.desks[0].Interactions(ctx, conversation.ID, storage.PageRequest{}))
+	page := must[storage.Page[helpdesk.Interaction]](t)(w.desks[0].Interactions().List(ctx, conversation.ID, storage.PageRequest{}))
 	out := must[helpdesk.OutgoingMail](t)(w.svc.Outgoing().Begin(ctx, w.boxes[0].AccountID, page.Items[0].ID, 1))
 	dial(t, addr).send(simple+".\r\n", "250", out.ReplyTo)
 	if raw := w.raws(t, 0)[0]; !strings.Contains(raw, "Delivered-To: "+out.ReplyTo+"\r\n") {

@@ -10,19 +10,19 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/internal/lazyregexp"
 )
 
-// Line is one line of a message as a reader sees it.
+// Line is one line of a message as displayed.
 type Line struct {
 	Text   string // without quote signs and elements
 	Quoted Quoted
 	// Box numbers the element, used by mailers around a quote and its introduction, that contains the line; 0: none. Lines
 	// after a quote inside of one have none.
 	Box int
-	// Intro: the line stands in an element that mailers put around an introduction.
+	// Intro: the line is in an element that mail programs put around an introduction.
 	Intro bool
-	// Opens: the line begins an element that mailers put around the header of the mail that they append.
+	// Opens: the line starts an element that mail programs put around the header of an appended mail.
 	Opens bool
 	Rule  bool // it is a horizontal rule and has no text
-	// Starts: a block of its own begins with the line, so that no sentence of the line above goes on in it.
+	// Starts: the line starts a new block, so no sentence continues from the line above.
 	Starts bool
 }
 
@@ -32,13 +32,13 @@ type Quoted int
 // How a line may be quoted.
 const (
 	No       Quoted = iota
-	Indented        // by an element that also indents what is new
+	Indented        // by an element that may also indent new text
 	Yes
 )
 
-// Message is what is known about the message besides its lines.
+// Message describes the message apart from its lines.
 type Message struct {
-	// Reply: the message is a reply. Otherwise a block of "From:", "Sent:" may as well be a form that somebody filled in.
+	// Reply: the message is a reply. Otherwise a block of "From:", "Sent:" may be a form that someone filled in.
 	Reply bool
 }
 
@@ -48,14 +48,14 @@ type Kind byte
 // The kinds of lines.
 const (
 	New   Kind = iota
-	Intro      // it introduces a quote that stands below it
+	Intro      // introduces the quote below it
 	Old        // it is quoted
 )
 
 // Result is the result of [Find].
 type Result struct {
-	// From and To are the quoted tail, with what introduces it: lines From to To-1. A signature may follow. Both are 0 when
-	// there is none, or nothing else.
+	// From and To delimit the quoted tail and its introduction: lines From to To-1. A signature may follow. Both are 0 if
+	// there is no quote, or nothing but a quote.
 	From, To int
 	Kinds    []Kind // of each line
 }
@@ -86,8 +86,8 @@ func Find(lines []Line, m Message) Result {
 }
 
 const (
-	maxTries = 300  // lines examined closely, which bounds the cost of hostile texts
-	maxLine  = 1000 // bytes of a line that are examined
+	maxTries = 300  // lines examined closely, to bound the cost of hostile text
+	maxLine  = 1000 // examined bytes of a line
 )
 
 type scan struct {
@@ -131,7 +131,7 @@ func (s *scan) prepare() {
 	}
 }
 
-// normal normalises the lines of different mailers: no direction marks, and only " " as space.
+// normal normalises lines from different mail programs: no direction marks, and only " " as space.
 func normal(s string) string {
 	if len(s) > maxLine {
 		s = s[:maxLine]
@@ -148,7 +148,7 @@ func normal(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// boxes makes old what stands in boxes that hold no element which quotes and begin as quotes do.
+// boxes marks the content of boxes as old if they start like quotes but contain no quoting element.
 func (s *scan) boxes() {
 	for i := 0; i < len(s.lines); {
 		box := s.lines[i].Box
@@ -170,7 +170,7 @@ func (s *scan) boxes() {
 	}
 }
 
-// introduced: one of the first lines of a box introduces the rest.
+// introduced reports whether one of the first lines of a box introduces the rest.
 func (s *scan) introduced(from, to int) bool {
 	looked := 0
 	for i := from; i < to && looked < 4; i++ {
@@ -189,7 +189,7 @@ func (s *scan) introduced(from, to int) bool {
 	return false
 }
 
-// introductions finds the sentences and headers that introduce what is quoted right below.
+// introductions finds the sentences and headers that introduce a quote right below them.
 func (s *scan) introductions() {
 	for i, l := range s.lines {
 		if l.Quoted != No || s.blank(i) || s.kinds[i] != New {
@@ -203,8 +203,8 @@ func (s *scan) introductions() {
 	}
 }
 
-// introduction gives the lines that introduce a quote and of which line i is the last, or the first where it is a header;
-// from is -1 where it is neither.
+// introduction returns the lines that introduce a quote, of which line i is the last, or the first of a header;
+// from is -1 if it is neither.
 func (s *scan) introduction(i int) (from, to int) {
 	l, header := &s.lines[i], i
 	if separates(l.Text) {
@@ -232,7 +232,7 @@ func (s *scan) introduction(i int) (from, to int) {
 	return -1, 0
 }
 
-// indents decides of elements that indent: they quote where something says so.
+// indents decides which indenting elements are quotes: those that are introduced as such.
 func (s *scan) indents() {
 	quote := false
 	for i, l := range s.lines {
@@ -247,13 +247,13 @@ func (s *scan) indents() {
 	}
 }
 
-// try reports whether one more line may be looked at closely.
+// try reports whether another line may be examined closely.
 func (s *scan) try() bool {
 	s.tries--
 	return s.tries >= 0
 }
 
-// tail gives the lines of the quoted tail; from is -1 when there is none.
+// tail returns the lines of the quoted tail; from is -1 if there is none.
 func (s *scan) tail() (from, to int) {
 	lastOld := -1
 	for i, k := range s.kinds {
@@ -283,7 +283,7 @@ func (s *scan) tail() (from, to int) {
 	return from, to
 }
 
-// signatureBelow gives the line where a signature below the last quoted line begins, or the number of lines.
+// signatureBelow returns the line where a signature below the last quoted line starts, or the number of lines.
 func (s *scan) signatureBelow(lastOld int) int {
 	n := len(s.lines)
 	if lastOld < 0 {
@@ -300,7 +300,7 @@ func (s *scan) signatureBelow(lastOld int) int {
 	return n
 }
 
-// opening finds the line from which all is another mail, -1 if there is none.
+// opening returns the line from which everything is another mail, or -1.
 func (s *scan) opening() int {
 	for i := range s.lines {
 		if s.kinds[i] != New || s.blank(i) {
@@ -322,7 +322,7 @@ func (s *scan) opening() int {
 	return -1
 }
 
-// quotedAt: a quote by signs begins at the line. Where one does, what has no sign is new.
+// quotedAt reports whether a quote with signs starts at the line. In such a quote, lines without a sign are new.
 func (s *scan) quotedAt(i int) bool { return i < len(s.lines) && s.lines[i].Quoted == Yes }
 
 // rulerAbove includes the rules above a quote.
@@ -374,7 +374,7 @@ var (
 		` (above|oberhalb|über) (this|the|dieser|diese) (line|linie|zeile)[^\pL]*$`)
 )
 
-// separates: the line says that all below it is another mail. Most lines are told apart by a look at a few bytes, before any
+// separates reports whether everything below the line is another mail. A look at a few bytes settles most lines before any
 // expression is tried.
 func separates(line string) bool {
 	trimmed := strings.Trim(line, " *")
@@ -421,7 +421,7 @@ func Text(text string, m Message) (reply, quoted string) {
 	return text[:starts[r.From]], text[starts[r.From]:]
 }
 
-// LineOf reads a line of plain text.
+// LineOf parses a line of plain text.
 func LineOf(s string) Line {
 	rest := strings.TrimLeft(s, " \t")
 	if !strings.HasPrefix(rest, ">") || strings.HasPrefix(rest, ">>>>>>>") {

@@ -29,9 +29,9 @@ func readProps(b []byte) (out props, ok bool) {
 	for range count {
 		kind, id := r.uint16(), r.uint16()
 		if id >= 0x8000 {
-			r.take(16)
+			r.readBytes(16)
 			if r.uint32() == 0 {
-				r.take(4)
+				r.readBytes(4)
 			} else {
 				r.padded(r.uint32())
 			}
@@ -52,7 +52,7 @@ type propReader struct {
 	failed bool
 }
 
-func (r *propReader) take(n uint32) []byte {
+func (r *propReader) readBytes(n uint32) []byte {
 	if uint64(n) > uint64(len(r.b)) {
 		r.failed = true
 		r.b = nil
@@ -65,20 +65,20 @@ func (r *propReader) take(n uint32) []byte {
 
 // padded takes n bytes and the padding to a multiple of four.
 func (r *propReader) padded(n uint32) []byte {
-	out := r.take(n)
-	r.take(min((4-n%4)%4, uint32(len(r.b)))) // the last padding may be missing
+	out := r.readBytes(n)
+	r.readBytes(min((4-n%4)%4, uint32(len(r.b)))) // the last padding may be missing
 	return out
 }
 
 func (r *propReader) uint16() uint16 {
-	if b := r.take(2); b != nil {
+	if b := r.readBytes(2); b != nil {
 		return binary.LittleEndian.Uint16(b)
 	}
 	return 0
 }
 
 func (r *propReader) uint32() uint32 {
-	if b := r.take(4); b != nil {
+	if b := r.readBytes(4); b != nil {
 		return binary.LittleEndian.Uint32(b)
 	}
 	return 0

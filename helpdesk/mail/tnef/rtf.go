@@ -114,7 +114,7 @@ func (r *rtf) run() {
 		switch c {
 		case '{':
 			r.in = r.in[1:]
-			r.begin()
+			r.openGroup()
 		case '}':
 			r.in = r.in[1:]
 			r.end()
@@ -130,7 +130,7 @@ func (r *rtf) run() {
 	}
 }
 
-func (r *rtf) begin() {
+func (r *rtf) openGroup() {
 	if len(r.stack) >= maxGroups {
 		r.deeper++
 		return

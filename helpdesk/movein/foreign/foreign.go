@@ -1,8 +1,8 @@
-// Package foreign is what the data of other help desks have in common: people, conversations with messages, and saved
-// replies. Packages zendesk, helpscout and freescout read the files of one help desk each and yield these. None of them
-// knows this help desk.
+// Package foreign models what all other help desks have in common: people, conversations with messages, and saved
+// replies. Packages zendesk, helpscout and freescout each read the files of one product and yield these. They do not depend
+// on this help desk.
 //
-// Files may be of any size: they are read record by record, and what is kept in memory is where each person lies.
+// Files may be of any size: they are read record by record, and only the position of each person is kept in memory.
 package foreign
 
 import (
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Format says what a [Source] reads.
+// Format describes what a [Source] reads.
 type Format struct {
 	Name     string // "zendesk"
 	Title    string // "Zendesk"
 	Document string // where the format is documented, and which version of it
-	What     string // what a conversation is called there: "ticket"
+	What     string // the product's word for a conversation, such as "ticket"
 }
 
-// Source is the data of an account of another help desk, in files. Methods that yield call fn for one after the other, and
-// end with its first error. What a Source cannot read it skips, and notes in its report; an error is one of the file system.
+// Source is the exported data of another help desk's account. Methods that yield call fn for each item in turn and
+// stop at its first error. A Source skips what it cannot read and notes it in its report; it only returns file system errors.
 type Source interface {
 	Format() Format
 	// People yields customers and agents.
@@ -31,7 +31,7 @@ type Source interface {
 	Replies(ctx context.Context, fn func(Reply) error) error
 	// Open opens the file of a message.
 	Open(f File) (fs.File, error)
-	// Report is what was found that has no place, and what could not be read. It grows while the others run.
+	// Report lists what has no counterpart here and what could not be read. It grows while the other methods run.
 	Report() *Report
 }
 
@@ -39,15 +39,17 @@ type Source interface {
 type Person struct {
 	ID               string
 	Name             string
-	Emails           []string // the one to write to first
+	Emails           []string // the preferred one first
 	Phones, Websites []string
 	Company, Note    string
-	Agent            bool // works there
+	Organization     Organization // more about Company
+	Agent            bool         // works at the help desk
 	Deleted          bool
+	Values           []Value
 	Extra            []Field
 }
 
-// Email is the address to write to, "" if there is none.
+// Email returns the preferred address, or "".
 func (p Person) Email() string {
 	if len(p.Emails) == 0 {
 		return ""
@@ -55,10 +57,49 @@ func (p Person) Email() string {
 	return p.Emails[0]
 }
 
-// Field is something that was found and has no other place.
+// Organization is what is known of a company beside its name.
+type Organization struct {
+	Domains          []string // of mail addresses
+	Note, ExternalID string
+}
+
+// Field is data without a counterpart here.
 type Field struct{ Name, Value string }
 
-// State is how far a conversation is.
+// PropertyType is the type of a property's values.
+type PropertyType string
+
+// The types of properties.
+const (
+	PropertyText    PropertyType = "text"
+	PropertyNumber  PropertyType = "number"
+	PropertyBoolean PropertyType = "boolean"
+	PropertyDate    PropertyType = "date"
+	PropertyOneOf   PropertyType = "select"
+	PropertySomeOf  PropertyType = "multiselect"
+)
+
+// Property is a field that people have defined for their customers or conversations.
+type Property struct {
+	ID         string
+	Name       string
+	OfCustomer bool // otherwise of conversations
+	Type       PropertyType
+	Options    []Option // of PropertyOneOf and PropertySomeOf
+	Required   bool     // to close a conversation
+	Public     bool     // customers see it
+}
+
+// Option is a value of a property that can be chosen.
+type Option struct{ Value, Name string }
+
+// Value is the value of a property: several texts for PropertySomeOf, otherwise one.
+type Value struct {
+	Of    *Property
+	Texts []string
+}
+
+// State is the state of a conversation.
 type State int
 
 // The states.
@@ -68,16 +109,16 @@ const (
 	Closed
 )
 
-// String is what this help desk calls it.
+// String returns this help desk's name for it.
 func (s State) String() string { return [...]string{"open", "pending", "closed"}[s] }
 
-// Conversation is what was said about one matter.
+// Conversation is one conversation with a customer.
 type Conversation struct {
 	ID       string
-	Number   string // what people call it by
+	Number   string // the number that people see
 	Subject  string
 	State    State
-	Status   string // as it is called there
+	Status   string // in the product's words
 	Spam     bool
 	Priority string // low, normal, high or urgent; "": none
 	Customer Person
@@ -88,11 +129,12 @@ type Conversation struct {
 	Created  time.Time
 	Updated  time.Time
 	Messages []Message
+	Values   []Value
 	Extra    []Field
 	Place    string
 }
 
-// Kind says who speaks.
+// Kind says who wrote a message.
 type Kind int
 
 // The kinds of messages.
@@ -102,13 +144,13 @@ const (
 	Note // seen by agents only
 )
 
-// Message is one contribution to a conversation.
+// Message is one message in a conversation.
 type Message struct {
 	ID          string
 	Kind        Kind
 	Author      Person
 	To, Cc, Bcc []string
-	HTML, Text  string // HTML is preferred
+	HTML, Text  string // HTML takes precedence
 	MessageID   string
 	At          time.Time
 	Files       []File
@@ -118,22 +160,41 @@ type Message struct {
 // File is a file of a message.
 type File struct {
 	ID, Name, Type string
-	ContentID      string // by which HTML shows it, as cid:...
+	ContentID      string // HTML refers to it as cid:...
 	Inline         bool
-	Path           string // within the folder; "": its bytes are not there
+	Path           string // within the folder; "": the file is missing
 }
 
-// Reply is a text that is answered with again and again.
+// Reply is a saved reply. HTML may be empty if it does something.
 type Reply struct {
 	ID, Name string
 	HTML     string
+	Does     Does
 	Place    string
 }
 
-// Config says what to read, and how much.
+// Does is what a saved reply does besides writing to the customer.
+type Does struct {
+	Sets                bool // sets State
+	State               State
+	Priority            string // "": none
+	AddTags, RemoveTags []string
+	Assignee            Person // without an address: none
+	Unassigns           bool
+	Team                string // its name; "": none
+	Values              []Value
+	Note                string // HTML of a note; "": none
+}
+
+// Nothing reports whether it does nothing.
+func (d Does) Nothing() bool {
+	return !d.Sets && d.Priority == "" && len(d.AddTags)+len(d.RemoveTags)+len(d.Values) == 0 && d.Assignee.Email() == "" && !d.Unassigns && d.Team == "" && d.Note == ""
+}
+
+// Config configures a source.
 type Config struct {
-	// Files is the folder; required. To stay within it whatever links it has, use [os.Root.FS].
+	// Files is the folder; required. Use [os.Root.FS] to stay within it, whatever links it contains.
 	Files fs.FS
-	// MaxRecord is the largest record, in bytes; larger ones are left out. 0: 32 MiB.
+	// MaxRecord limits a record, in bytes; larger ones are skipped. 0: 32 MiB.
 	MaxRecord int
 }

@@ -3,8 +3,8 @@
 // It takes the JSON export of an account ("Exporting data to a JSON, CSV, or XML file", support.zendesk.com article
 // 4408886165402): files of one ticket, user or organization in each line, tickets with their comments. And it takes answers
 // of the Support API v2 as they came (developer.zendesk.com/api-reference/ticketing, as of November 2026): pages with
-// tickets, users, organizations, groups, ticket_fields, macros and comments. The comments of a ticket, which do not name it,
-// lie in a file whose name or folder ends in the ticket's number: comments/35436.json, comments/35436-2.json or
+// tickets, users, organizations, groups, ticket_fields, user_fields, macros and comments. The comments of a ticket, which do
+// not name it, lie in a file whose name or folder ends in the ticket's number: comments/35436.json, comments/35436-2.json or
 // tickets/35436/comments.json.
 //
 // Neither has the files of comments. They are looked for in the folder attachments, by the id of the attachment:
@@ -14,8 +14,10 @@ package zendesk
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -34,8 +36,9 @@ type Source struct {
 	orgs     *foreign.Index[organization]
 	tickets  *foreign.Index[struct{}]
 	groups   map[string]string
-	fields   map[string]string   // names of ticket fields
-	comments map[string][]string // files by ticket
+	fields   map[string]*foreign.Property // ticket fields
+	traits   map[string]*foreign.Property // user fields, by key
+	comments map[string][]string          // files by ticket
 }
 
 // Open looks through a folder: it reads all of it once, and remembers where users and tickets lie.
@@ -43,11 +46,11 @@ func Open(ctx context.Context, cfg foreign.Config) (*Source, error) {
 	if cfg.Files == nil {
 		return nil, errors.New("zendesk: Files is required")
 	}
-	s := &Source{groups: map[string]string{}, fields: map[string]string{}, comments: map[string][]string{}}
+	s := &Source{groups: map[string]string{}, fields: map[string]*foreign.Property{}, traits: map[string]*foreign.Property{}, comments: map[string][]string{}}
 	s.scanner = foreign.Scanner{
 		Config: cfg, Report: &s.report,
-		Collections: []string{"tickets", "users", "organizations", "groups", "ticket_fields", "macros", "comments"},
-		Singles:     map[string]string{"ticket": "tickets", "user": "users", "organization": "organizations", "group": "groups", "macro": "macros", "ticket_field": "ticket_fields"},
+		Collections: []string{"tickets", "users", "organizations", "groups", "ticket_fields", "user_fields", "macros", "comments"},
+		Singles:     map[string]string{"ticket": "tickets", "user": "users", "organization": "organizations", "group": "groups", "macro": "macros", "ticket_field": "ticket_fields", "user_field": "user_fields"},
 	}
 	s.users = foreign.NewIndex(s.scanner, person)
 	s.orgs = foreign.NewIndex(s.scanner, func(o foreign.Object) organization {
@@ -141,7 +144,12 @@ func (s *Source) index(r foreign.Record) error {
 	case "groups":
 		s.groups[id] = o.Text("name")
 	case "ticket_fields":
-		s.fields[id] = cmp.Or(o.Text("title"), o.Text("raw_title"))
+		s.fields[id] = property(o)
+		s.fields[id].Required, s.fields[id].Public = o.Bool("required"), o.Bool("visible_in_portal")
+	case "user_fields":
+		p := property(o)
+		p.OfCustomer = true
+		s.traits[o.Text("key")] = p
 	case "comments":
 		s.report.Problems.Add("a comment is left out: its file does not tell the ticket; call it comments/NUMBER.json", r.Place())
 	}
@@ -180,6 +188,7 @@ func (s *Source) People(ctx context.Context, fn func(foreign.Person) error) erro
 			}
 			return fn(p)
 		}
+		s.userFields(o, &p)
 		p.Extra = append(p.Extra, o.Rest(&s.report, "user.", userFields)...)
 		if err := s.inOrganization(&p, true); err != nil {
 			return err
@@ -228,12 +237,12 @@ func person(o foreign.Object) foreign.Person {
 }
 
 type organization struct {
-	name  string
-	extra []foreign.Field
+	name string
+	foreign.Organization
 }
 
 var organizationFields = foreign.Fields{
-	Kept:    []string{"details", "domain_names", "external_id", "notes", "organization_fields", "tags"},
+	Kept:    []string{"organization_fields", "tags"},
 	LeftOut: []string{"url", "created_at", "updated_at", "shared_comments", "shared_tickets", "group_id"},
 }
 
@@ -241,11 +250,19 @@ var organizationFields = foreign.Fields{
 func readOrganization(o foreign.Object, r *foreign.Report) organization {
 	org := organization{name: o.Text("name")}
 	o.ID("id")
-	org.extra = o.Rest(r, "organization.", organizationFields)
+	org.Domains, org.ExternalID = o.Texts("domain_names"), o.ID("external_id")
+	org.Note = strings.TrimSpace(o.Text("details") + "\n\n" + o.Text("notes"))
+	if extra := o.Rest(r, "organization.", organizationFields); len(extra) > 0 {
+		list := "From Zendesk:"
+		for _, f := range extra {
+			list += "\n" + f.Name + ": " + f.Value
+		}
+		org.Note = strings.TrimSpace(org.Note + "\n\n" + list)
+	}
 	return org
 }
 
-// inOrganization replaces the id of a person's organization by its name, and adds what is known of it.
+// inOrganization replaces the id of a person's organization by its name, and adds what else is known of it to a whole person.
 func (s *Source) inOrganization(p *foreign.Person, whole bool) error {
 	if p.Company == "" {
 		return nil
@@ -261,9 +278,7 @@ func (s *Source) inOrganization(p *foreign.Person, whole bool) error {
 	}
 	p.Company = org.name
 	if whole {
-		for _, f := range org.extra {
-			p.Extra = append(p.Extra, foreign.Field{Name: "organization " + f.Name, Value: f.Value})
-		}
+		p.Organization = org.Organization
 	}
 	return nil
 }
@@ -283,30 +298,85 @@ func (s *Source) someone(id string) (foreign.Person, error) {
 	return p, s.inOrganization(&p, false)
 }
 
-// Replies implements [foreign.Source]: macros that write a comment.
+// Replies implements [foreign.Source]: macros, with those of their actions that there are here.
 func (s *Source) Replies(ctx context.Context, fn func(foreign.Reply) error) error {
 	all := func(string, foreign.Record) bool { return true }
 	return s.each(ctx, "macros", all, func(r foreign.Record, o foreign.Object) error {
 		reply := foreign.Reply{ID: o.ID("id"), Name: o.Text("title"), Place: r.Place()}
 		actions, _ := o.Objects("actions")
+		internal := false
 		for _, a := range actions {
-			switch field := a.Text("field"); field {
+			field := a.Text("field")
+			switch field {
 			case "comment_value_html":
 				reply.HTML = macroText(a)
+				continue
 			case "comment_value":
 				reply.HTML = cmp.Or(reply.HTML, macroText(a))
-			default:
+				continue
+			case "comment_mode_is_public":
+				internal = a.Text("value") == "false"
+				continue
+			}
+			known, err := s.does(&reply.Does, field, a)
+			if err != nil {
+				return err
+			}
+			if !known {
 				s.report.LeftOut.Add("macro action "+field, r.Place())
 			}
 		}
 		o.Rest(&s.report, "macro.", foreign.Fields{LeftOut: []string{"url", "active", "created_at", "updated_at", "default", "position", "description", "raw_title", "restriction"}})
-		if reply.HTML == "" {
-			s.report.Problems.Add("a macro is left out: it writes no comment", r.Place())
+		reply.HTML = placeholders.Replace(reply.HTML)
+		if internal {
+			reply.HTML, reply.Does.Note = "", reply.HTML
+		}
+		if reply.HTML == "" && reply.Does.Nothing() {
+			s.report.Problems.Add("a macro is left out: it writes no comment, and does nothing that there is here", r.Place())
 			return nil
 		}
-		reply.HTML = placeholders.Replace(reply.HTML)
 		return fn(reply)
 	})
+}
+
+// does takes an action of a macro that there is here.
+func (s *Source) does(d *foreign.Does, field string, a foreign.Object) (known bool, err error) {
+	if id, own := strings.CutPrefix(field, "custom_fields_"); own {
+		of := s.fields[id]
+		raw := a.Raw("value")
+		if of == nil || of.Name == "" || raw == nil {
+			return false, nil
+		}
+		v, ok := valueOf(of, raw)
+		if ok {
+			d.Values = append(d.Values, v)
+		}
+		return ok, nil
+	}
+	text := macroText(a)
+	switch field {
+	case "status":
+		d.State, d.Sets = states[text]
+		known = d.Sets
+	case "priority":
+		if known = slices.Contains([]string{"low", "normal", "high", "urgent"}, text); known {
+			d.Priority = text
+		}
+	case "current_tags":
+		d.AddTags, known = strings.Fields(text), true
+	case "remove_tags":
+		d.RemoveTags, known = strings.Fields(text), true
+	case "group_id":
+		d.Team = s.groups[text]
+		known = d.Team != ""
+	case "assignee_id":
+		if d.Unassigns = text == ""; d.Unassigns {
+			return true, nil
+		}
+		d.Assignee, err = s.someone(text)
+		known = d.Assignee.Email() != ""
+	}
+	return known, err
 }
 
 // macroText is the text that a macro writes: a string, or a list of a channel and a string.
@@ -447,14 +517,76 @@ func (s *Source) ticketPeople(o foreign.Object, c *foreign.Conversation) (err er
 	return nil
 }
 
-// customFields takes those of a ticket that have a value, under their names if these are known.
+// types are those of properties, by those of ticket fields and user fields.
+var types = map[string]foreign.PropertyType{
+	"checkbox": foreign.PropertyBoolean, "date": foreign.PropertyDate, "integer": foreign.PropertyNumber, "decimal": foreign.PropertyNumber,
+	"tagger": foreign.PropertyOneOf, "dropdown": foreign.PropertyOneOf, "multiselect": foreign.PropertySomeOf,
+}
+
+// property takes a ticket field or user field (Ticket Fields API, User Fields API).
+func property(o foreign.Object) *foreign.Property {
+	p := &foreign.Property{ID: o.ID("id"), Name: cmp.Or(o.Text("title"), o.Text("raw_title")), Type: cmp.Or(types[o.Text("type")], foreign.PropertyText)}
+	options, _ := o.Objects("custom_field_options")
+	for _, one := range options {
+		value := one.Text("value")
+		p.Options = append(p.Options, foreign.Option{Value: value, Name: cmp.Or(one.Text("name"), value)})
+	}
+	return p
+}
+
+// valueOf reads the value of a property; false: it has none.
+func valueOf(p *foreign.Property, raw json.RawMessage) (v foreign.Value, ok bool) {
+	v.Of = p
+	if json.Unmarshal(raw, &v.Texts) != nil {
+		v.Texts = []string{foreign.Shown(raw)}
+	}
+	if p.Type == foreign.PropertyDate {
+		for i, text := range v.Texts {
+			v.Texts[i] = text[:min(len(text), len(time.DateOnly))] // of a user field, it is a time
+		}
+	}
+	return v, len(v.Texts) > 0 && v.Texts[0] != ""
+}
+
+// userFields takes those of a user whose definitions are known.
+func (s *Source) userFields(o foreign.Object, p *foreign.Person) {
+	if len(s.traits) == 0 {
+		return
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(o.Raw("user_fields"), &all) != nil {
+		return
+	}
+	var rest []string
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if string(all[key]) == "null" {
+			continue
+		}
+		if of := s.traits[key]; of != nil {
+			if v, ok := valueOf(of, all[key]); ok {
+				p.Values = append(p.Values, v)
+			}
+			continue
+		}
+		rest = append(rest, key+": "+foreign.Shown(all[key]))
+	}
+	o.Put("user_fields", strings.Join(rest, ", "))
+}
+
+// customFields takes those of a ticket that have a value: as values if their definitions are known.
 func (s *Source) customFields(o foreign.Object, c *foreign.Conversation) {
 	fields, _ := o.Objects("custom_fields")
 	for _, f := range fields {
 		id := f.ID("id")
 		if raw := f.Raw("value"); raw != nil {
+			if of := s.fields[id]; of != nil && of.Name != "" {
+				if v, ok := valueOf(of, raw); ok {
+					c.Values = append(c.Values, v)
+				}
+				continue
+			}
 			s.report.Kept.Add("ticket.custom_fields", o.Place)
-			c.Extra = append(c.Extra, foreign.Field{Name: cmp.Or(s.fields[id], "custom field "+id), Value: foreign.Shown(raw)})
+			c.Extra = append(c.Extra, foreign.Field{Name: "custom field " + id, Value: foreign.Shown(raw)})
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,9 +25,6 @@ const (
 	connectTimeout = 10 * time.Second
 	severalTimeout = 3 * time.Second
 )
-
-// execMode is the pgx setting in an address for whether statements stay prepared.
-const execMode = "default_query_exec_mode"
 
 // poolMode is the setting in an address for a pooler between: with "transaction", as PgBouncer calls it, a session lasts as
 // long as a transaction.
@@ -126,11 +122,8 @@ func replica(address string, cfg bunstore.Config, mayLead bool) (*bunstore.Repli
 // [bunstore.New] in a bun.DB, with [Listen] in the Config. It does not connect yet. Several servers in the address are those of
 // [Open].
 //
-// Its connections keep statements prepared. Behind a pooler that switches sessions between transactions and does not track
-// prepared statements (PgBouncer does from 1.21 on, with max_prepared_statements above 0), the address needs
-// "default_query_exec_mode=exec", which is the default when Config.StatementTimeout is negative. "statement_cache_capacity"
-// limits the prepared statements, 512 by default. The server first plans a statement for its values, and later once for all
-// values when that looks as cheap; "plan_cache_mode=force_custom_plan" in the address keeps it from doing so.
+// Values stand in the statements, so none is prepared: each is planned for its values, and a pooler may switch sessions between
+// transactions.
 func Pool(address string, cfg bunstore.Config) (*sql.DB, error) {
 	return newPool(address, cfg, connectTimeout, "30000")
 }
@@ -142,36 +135,6 @@ const sessionAttrs = "target_session_attrs"
 func severalServers(c *pgx.ConnConfig) bool {
 	return slices.ContainsFunc(c.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != c.Host || f.Port != c.Port })
 }
-
-// refusals tells the connections of a pool when the server refused a write. A server that has become read-only may no longer be
-// the one that the address leads to, as after a failover, and sessions may stay read-only when the database no longer is.
-type refusals struct {
-	last atomic.Pointer[time.Time]
-}
-
-// keeps decides whether a connection is kept after an error of the server.
-func (r *refusals) keeps(or func(*pgconn.PgConn, *pgconn.PgError) bool) func(*pgconn.PgConn, *pgconn.PgError) bool {
-	return func(c *pgconn.PgConn, err *pgconn.PgError) bool {
-		if err.Code != readOnly {
-			return or(c, err)
-		}
-		// Once a second at most: as long as the database is read-only, its readers should not connect again and again.
-		now := time.Now()
-		if last := r.last.Load(); last == nil || now.Sub(*last) >= time.Second {
-			r.last.Store(&now)
-		}
-		return false
-	}
-}
-
-// since reports whether a write was refused after a time.
-func (r *refusals) since(at time.Time) bool {
-	last := r.last.Load()
-	return last != nil && at.Before(*last)
-}
-
-// readOnly is the code of the error for a write in a read-only transaction.
-const readOnly = "25006"
 
 // newPool is Pool with the limits of connecting and, in milliseconds, of waiting for a lock that the address may set otherwise.
 func newPool(address string, cfg bunstore.Config, connecting time.Duration, locking string) (*sql.DB, error) {
@@ -186,12 +149,8 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if pooled {
 		cfg.StatementTimeout = -1
 	}
-	prepares := config.DefaultQueryExecMode
-	if cfg.StatementTimeout < 0 && !strings.Contains(address, execMode) { // there may be a pooler
-		prepares = pgx.QueryExecModeExec
-	}
-	if prepares != pgx.QueryExecModeSimpleProtocol {
-		config.DefaultQueryExecMode = pgx.QueryExecModeExec // for statements that are not repeated
+	if config.DefaultQueryExecMode != pgx.QueryExecModeSimpleProtocol {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // pgx would prepare every statement otherwise
 	}
 	if severalServers(config) {
 		connecting = min(connecting, severalTimeout)
@@ -227,7 +186,7 @@ func newPool(address string, cfg bunstore.Config, connecting time.Duration, lock
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connecting
 	}
-	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), prepares, refused, &cleanups{}})
+	pool := sql.OpenDB(connector{stdlib.GetConnector(*config), refused, &cleanups{}})
 	conns := cfg.MaxConns
 	if conns <= 0 {
 		conns = 20

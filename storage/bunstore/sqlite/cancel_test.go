@@ -4,9 +4,35 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+
+	"github.com/helpwright/helpwright/storage/bunstore"
 )
+
+// migrated returns a pool of a migrated database.
+func migrated(t testing.TB) *bun.DB {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, bunstore.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Migrate(t.Context()), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	pool, err := Pool("file:" + path + "?_pragma=busy_timeout(5000)&_pragma=foreign_keys(1)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	pool.SetMaxOpenConns(1)
+	return bun.NewDB(pool, sqlitedialect.New())
+}
 
 const endless = "(WITH RECURSIVE c(n) AS (SELECT 5 UNION ALL SELECT n + 1 FROM c) SELECT n FROM c)"
 

@@ -34,9 +34,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	if cfg.SyncNormal {
 		synchronous = "NORMAL"
 	}
-	// busy_timeout comes first, because switching to WAL may already have to wait.
-	params := "?_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=foreign_keys(1)&_pragma=synchronous(" +
-		synchronous + ")"
+	params := "?_pragma=synchronous(" + synchronous + ")"
 	name := Memory
 	if !memory {
 		name = "file:" + (&url.URL{Path: path}).EscapedPath()
@@ -46,7 +44,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	}
 	// temp_store: what undoes a failed statement or savepoint stays in memory, else SQLite writes it to a file.
 	// secure_delete: what is deleted is overwritten, so that an erased customer is gone from the file.
-	writer, err := Pool(name + params + "&_txlock=immediate&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)")
+	writer, err := Pool(name + params + "&_pragma=temp_store(MEMORY)&_pragma=secure_delete(1)")
 	if err != nil {
 		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)
 	}
@@ -55,7 +53,7 @@ func Open(ctx context.Context, path string, cfg bunstore.Config) (*bunstore.DB, 
 	if memory { // the connection is the database
 		return bunstore.Own(ctx, bunstore.Pools{Write: write}, cfg)
 	}
-	reader, err := Pool(name + params + "&_pragma=query_only(1)")
+	reader, err := Pool(name + params + "&_txlock=deferred&_pragma=query_only(1)")
 	if err != nil {
 		_ = writer.Close()
 		return nil, fault.Wrap(fault.Invalid, "sqlite.Open", err)

@@ -54,10 +54,21 @@ type DovecotServer struct {
 	CAFile      string // PEM file with the certificate, made for "localhost" and 127.0.0.1; may be empty
 }
 
+// Requires reports whether this run is to skip nothing, as in continuous integration.
+func Requires() bool { return os.Getenv(EnvRequire) == "1" }
+
+// Slow skips a test that takes long, unless the run requires everything.
+func Slow(t testing.TB, reason string) {
+	t.Helper()
+	if !Requires() {
+		t.Skipf("slow: %s; %s=1 runs it", reason, EnvRequire)
+	}
+}
+
 // Skip ends the test because something is missing: with t.Skip, or with t.Fatal when the run requires everything.
 func Skip(t testing.TB, reason string) {
 	t.Helper()
-	if os.Getenv(EnvRequire) == "1" {
+	if Requires() {
 		t.Fatalf("%s (and %s=1)", reason, EnvRequire)
 	}
 	t.Skip(reason)

@@ -169,22 +169,49 @@ document.addEventListener("submit", (event) => {
     go(url.href).catch(unlessGone(() => location.assign(url.href)));
     return;
   }
+  if ("carry" in form.dataset) { carry(form, button, action); return; }
   deliver(form, button, action);
 });
+
+/** Sends a form with one large file, shows how far it has come, and goes where the server says.
+ * @param {HTMLFormElement} form @param {HTMLButtonElement | null} button @param {string} action */
+async function carry(form, button, action) {
+  const input = /** @type {HTMLInputElement | null} */ ($("input[type=file]", form)), files = fitting(form, [...input?.files || []]);
+  if (!files.length || button?.disabled) return;
+  const data = new FormData(form), seen = await following(form, files[0].name), page = shown;
+  if (button) button.disabled = true;
+  try {
+    const made = await answered(await (seen?.send(action, data) ?? fetch(action, { method: "POST", body: data, headers: { Accept: "application/json" } })));
+    if (page === shown) await go(made.open);
+  } catch (error) {
+    if (!seen?.stopped) offline(() => carry(form, button, action), /** @type {Error} */ (error), files[0].name);
+  } finally {
+    seen?.end();
+    if (button) button.disabled = false;
+  }
+}
+
+setInterval(() => {
+  const alive = /** @type {HTMLElement | null} */ ($("#errand[data-alive]"));
+  if (alive && document.visibilityState === "visible") refresh(alive.dataset.alive || "errand");
+}, 2000);
 
 /** Sends a form once what belongs to it is with the server. Whoever keeps a copy of what is written hears of it: "desk:sending"
  * takes promises to wait for, of which none may be false; then comes "desk:sent" when the server has it, or "desk:unsent".
  * @param {HTMLFormElement} form @param {HTMLButtonElement | null} button @param {string} action */
 async function deliver(form, button, action) {
-  if (form.dataset.waits) return;
+  const by = button ? `${button.name}=${button.value}` : "";
+  if (form.dataset.waits === by) return; // pressed twice
   const turn = turns, waits = /** @type {Promise<unknown>[]} */ ([]), enable = (/** @type {boolean} */ on) => { if (button) button.disabled = !on; };
   form.dispatchEvent(new CustomEvent("desk:sending", { detail: waits }));
-  form.dataset.waits = "1";
+  form.dataset.waits = by;
   enable(false);
   const fine = !(await Promise.all(waits)).includes(false);
   enable(true); // a button that is disabled says nothing in the form
   fill(form);
-  const data = new FormData(form, button), left = !form.isConnected || turns !== turn;
+  // The page may have changed while it waited, and its button with it.
+  const data = new FormData(form, button?.form === form ? button : null), left = !form.isConnected || turns !== turn;
+  if (button?.name && button.form !== form) data.set(button.name, button.value);
   enable(false);
   let sent = false;
   try {
@@ -200,7 +227,7 @@ async function deliver(form, button, action) {
     // The form stays as it is, and has the nonce that makes sending again safe.
     offline(() => deliver(form, button, action), /** @type {Error} */ (error));
   } finally {
-    delete form.dataset.waits;
+    if (form.dataset.waits === by) delete form.dataset.waits;
     enable(true);
     if (!sent) form.dispatchEvent(new Event("desk:unsent"));
   }
@@ -223,7 +250,10 @@ function offline(again, error, what = "") {
   button.textContent = (retry ? body.dataset.again : body.dataset.shut) || "";
   button.addEventListener("click", () => { toast.remove(); if (retry) again(); });
   toast.append(text, button);
-  $("#toast")?.replaceChildren(toast);
+  const over = $$("dialog:modal").pop(); // what lies behind it can be neither read well nor pressed
+  let place = over ? $(":scope > .toasts", over) : $("#toast");
+  if (over && !place) { place = document.createElement("div"); place.className = "toasts"; over.append(place); }
+  place?.replaceChildren(toast);
 }
 
 addEventListener("popstate", () => {
@@ -328,6 +358,22 @@ document.addEventListener("click", (event) => {
   if (target.closest("[data-close]")) { target.closest("dialog")?.remove(); field()?.focus(); }
 });
 
+// A menu closes when the member goes on beside it, by a click or because the focus leaves it. Escape has undone the ticks before.
+document.addEventListener("toggle", (event) => {
+  const menu = event.target;
+  if (menu instanceof HTMLDetailsElement && menu.matches(".menu:not([open])")) keepTicks(menu);
+}, true);
+
+/** Saves what was ticked in a menu that closes without its button. @param {HTMLElement} menu */
+function keepTicks(menu) {
+  const boxes = /** @type {HTMLInputElement[]} */ ($$(".ticks input[type=checkbox]", menu)), form = /** @type {HTMLFormElement | null} */ ($("form[method=post]", menu));
+  if (!form || !boxes.some((e) => e.checked !== e.defaultChecked || e.closest("[data-made]"))) return;
+  const init = { method: "POST", body: new URLSearchParams(/** @type {any} */ (new FormData(form))) }, want = `${form.closest("[id]")?.id || ""} sidebar toast`;
+  for (const e of boxes) e.defaultChecked = e.checked; // it is being saved
+  const save = () => { go(form.action, { init, want, quiet: true, push: false }).catch((error) => offline(save, error)); };
+  save();
+}
+
 document.addEventListener("change", (event) => {
   const e = /** @type {HTMLInputElement} */ (event.target);
   if (e.id === "all") for (const box of $$(".tick input")) /** @type {HTMLInputElement} */ (box).checked = e.checked;
@@ -347,7 +393,7 @@ const live = settled(250, () => {
   const input = /** @type {HTMLInputElement | null} */ (document.activeElement), form = input?.form;
   if (!input?.dataset.live || !form || input.closest(":target")) return; // what is found would be below the drawer
   const url = new URL(form.action); url.search = new URLSearchParams(/** @type {any} */ (new FormData(form))).toString();
-  go(url.href, { want: input.dataset.live === "list" ? "list" : "main", replace: true, quiet: input.dataset.live === "list" }).then(() => {
+  go(url.href, { want: input.dataset.live === "list" ? "list filters view-form" : "main", replace: true, quiet: input.dataset.live === "list" }).then(() => {
     history.replaceState({}, "", url.href);
     shown = url.href;
     if (input.dataset.live !== "list" && input.value) input.focus();
@@ -665,6 +711,10 @@ function format(event) {
   changed();
 }
 
+/** Shows a file among those of a form while it is on its way. @param {HTMLFormElement} form @param {string} name */
+const following = (form, name) => import(body.dataset.upload || "")
+  .then((/** @type {typeof import("./upload.js")} */ module) => module.begin($("[data-list]", form), name)).catch(() => null);
+
 /** What is on its way to the draft of a composer; it ends with whether all of it came.
  * @type {WeakMap<HTMLFormElement, Promise<boolean>>} */
 const uploads = new WeakMap();
@@ -673,18 +723,24 @@ const uploads = new WeakMap();
  * for it. @param {HTMLFormElement} form @param {string} to @param {Record<string, string | File>} fields @param {(made: any) => void} then
  * @param {() => void} [lost] it did not come, or not yet */
 function attach(form, to, fields, then, lost) {
-  const kind = kindOf(form), one = saving.then(async () => {
+  const kind = kindOf(form), seen = fields.file instanceof File ? following(form, fields.file.name) : null;
+  const one = saving.then(async () => {
+    const upload = await seen;
+    if (upload?.stopped) { lost?.(); return true; }
     if (kind === kindOf(form)) fill(form);
     const data = pack(form, kind);
     for (const [name, value] of Object.entries(fields)) data.set(name, value);
     let made;
     try {
-      made = await answered(await fetch(to, { method: "POST", body: data, headers: { Accept: "application/json" } }));
+      made = await answered(await (upload?.send(to, data) ?? fetch(to, { method: "POST", body: data, headers: { Accept: "application/json" } })));
     } catch (error) {
       lost?.();
+      if (upload?.stopped) return true;
       say(body.dataset.failed || "");
       offline(() => attach(form, to, fields, then), /** @type {Error} */ (error), fields.file instanceof File ? fields.file.name : "");
       return false;
+    } finally {
+      upload?.end();
     }
     drafted(form, made.draft, kind);
     if (form.isConnected && kind !== kindOf(form)) sheets.get(form)?.get(kind)?.files.push(...(new DOMParser().parseFromString(made.html, "text/html").body.childNodes));
@@ -778,7 +834,8 @@ function save(form, kind) {
   const sheet = sheets.get(form)?.get(kind);
   if (!shown && !sheet) { unsaved.delete(kind); return; } // of another conversation: the browser keeps it
   const text = shown ? field() : new DOMParser().parseFromString(sheet?.html || "", "text/html").body;
-  if (!text?.textContent?.trim() && !$("img", text || form)) return;
+  const chosen = kind === "forward" && $$(".along input", form).some((e) => e instanceof HTMLInputElement && e.checked !== e.defaultChecked);
+  if (!text?.textContent?.trim() && !$("img", text || form) && !chosen) return;
   unsaved.delete(kind);
   if (shown) fill(form);
   const data = pack(form, kind);
@@ -839,7 +896,8 @@ async function members(menu) {
     button.dataset.member = one.name;
     face.className = `avatar hue${one.hue}`;
     face.ariaHidden = "true";
-    face.textContent = one.initials; name.textContent = one.name; address.textContent = one.email;
+    if (one.picture) face.append(Object.assign(new Image(), { src: one.picture, alt: "" })); else face.textContent = one.initials;
+    name.textContent = one.name; address.textContent = one.email;
     button.append(face, name, address);
     item.append(button);
     list.append(item);
@@ -888,6 +946,7 @@ document.addEventListener("click", async (event) => {
     const made = await fetch(menu.dataset.replies + button.value, { headers: { Accept: "application/json" } }).then(answered).catch((error) => { offline(undefined, error); });
     if (!made || !menu.isConnected) return; // the member has gone on to another conversation
     html = made.html;
+    if (made.does) withMacro(button.form, button.value, made.does);
   }
   resume(menu.dataset.sign || "");
   menu.open = false;
@@ -895,6 +954,20 @@ document.addEventListener("click", async (event) => {
   changed();
   const form = button.form;
   if (button.hasAttribute("data-attach") && form) attach(form, `${menu.dataset.replies}${button.value}/files`, {}, (made) => listed(form, made.html));
+});
+
+/** Shows what is done with the text when it is sent; "": nothing. @param {HTMLFormElement | null} form @param {string} id @param {string} does */
+function withMacro(form, id, does) {
+  const line = /** @type {HTMLElement | null} */ (form && $(".with-macro", form)), input = /** @type {HTMLInputElement | null} */ (line && $("input", line)), said = line && $("bdi", line);
+  if (!line || !input || !said) return;
+  input.value = id; said.textContent = does; line.hidden = !id;
+}
+document.addEventListener("click", (event) => {
+  const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[data-drop-macro]"));
+  if (!button) return;
+  event.preventDefault();
+  withMacro(button.form, "", "");
+  field()?.focus();
 });
 
 // ---- The bell -------------------------------------------------------------------------
@@ -1003,6 +1076,7 @@ function happened(event) {
   }
   if (talk && (event.type === "reset" || event.conversation === id)) for (const part of ofTalk) behind.add(part);
   const [area, deed] = event.type.split(".");
+  if (talk && area === "conversation") behind.add("acts"); // its place in the list may be another
   if (["conversation", "interaction"].includes(area) && event.conversation && deed !== "draft") {
     const row = document.getElementById(`row-${event.conversation}`);
     if (deed === "closed" && row) row.classList.add("gone");

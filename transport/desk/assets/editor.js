@@ -233,8 +233,12 @@ const isText = (e) => e instanceof HTMLTextAreaElement && (e.name === "text" || 
 /** Adds a file to the site. @param {Desk} desk @param {File} file @returns {Promise<{ markdown: string, url: string } | null>} */
 async function add(desk, file) {
   const data = new FormData();
-  data.set("file", file, file.name || "image.png");
-  const answer = await fetch(desk.form.dataset.files || "", { method: "POST", body: data, headers: { Accept: "application/json" } }).catch(() => null);
+  const name = file.name || "image.png", to = desk.form.dataset.files || "";
+  data.set("file", file, name);
+  const upload = await import(words.upload || "").then((/** @type {typeof import("./upload.js")} */ module) => module.begin($("#coming"), name)).catch(() => null);
+  const answer = await (upload?.send(to, data) ?? fetch(to, { method: "POST", body: data, headers: { Accept: "application/json" } })).catch(() => null);
+  upload?.end();
+  if (upload?.stopped) return null;
   const made = await answer?.json().catch(() => null);
   if (!answer?.ok || !made) { note(made?.error || words.failed || ""); return null; }
   note("");

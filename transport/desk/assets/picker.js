@@ -202,3 +202,29 @@ document.addEventListener("desk:dress", dress);
 dress();
 
 export {};
+
+// ---- Placeholders ---------------------------------------------------------------------
+
+/** Where the member last wrote in an editor. @type {Range | null} */
+let wrote = null;
+const remember = () => {
+  const selection = getSelection(), at = selection?.anchorNode, of = at instanceof Element ? at : at?.parentElement;
+  if (selection?.rangeCount && of?.closest(".editor")) wrote = selection.getRangeAt(0).cloneRange();
+};
+document.addEventListener("selectionchange", remember);
+document.addEventListener("pointerdown", remember, true); // the event above comes late, when the press has moved the selection
+document.addEventListener("click", (event) => {
+  const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-place]")), menu = button?.closest("details");
+  const form = menu?.closest("form"), name = menu?.dataset.into || "";
+  const editor = form && name === "body" ? $(".editor", form) : null, field = form?.elements.namedItem(name);
+  if (!button || !menu) return;
+  menu.open = false;
+  if (editor) {
+    const selection = getSelection();
+    editor.focus();
+    if (wrote && editor.contains(wrote.commonAncestorContainer)) { selection?.removeAllRanges(); selection?.addRange(wrote); }
+    else { selection?.selectAllChildren(editor); selection?.collapseToEnd(); }
+  } else if (field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) field.focus();
+  else return;
+  document.execCommand("insertText", false, button.dataset.place);
+});

@@ -144,6 +144,17 @@ func property(p jsonschema.InterceptPropParams) error {
 		inner := jsonschema.Schema{Ref: p.PropertySchema.Ref}
 		p.PropertySchema.Ref, p.PropertySchema.Type = nil, nil
 		p.PropertySchema.AnyOf = []jsonschema.SchemaOrBool{jsonschema.Null.ToSchemaOrBool(), inner.ToSchemaOrBool()}
+	case t.Kind() == reflect.Interface: // a plain value, whatever it is
+		for _, kind := range []jsonschema.SimpleType{jsonschema.String, jsonschema.Integer, jsonschema.Boolean, jsonschema.Null} {
+			p.PropertySchema.AddType(kind)
+		}
+	case standsFor(t) == reflect.TypeFor[map[string]any](): // such as the values of fields
+		value := jsonschema.Null.ToSchemaOrBool()
+		for _, kind := range []jsonschema.SimpleType{jsonschema.Boolean, jsonschema.Number, jsonschema.String, jsonschema.Array} {
+			value.TypeObject.AddType(kind)
+		}
+		value.TypeObject.WithItems(*(&jsonschema.Items{}).WithSchemaOrBool(jsonschema.String.ToSchemaOrBool()))
+		p.PropertySchema.WithAdditionalProperties(value)
 	case t == reflect.PointerTo(fileType):
 		p.PropertySchema.RemoveType(jsonschema.Null)
 		p.PropertySchema.WithFormat("binary")

@@ -32,7 +32,7 @@ func (w *world) send(ctx context.Context, conversations []int64) (each time.Dura
 		before, began := w.sink.taken.Load(), time.Now()
 		_, err = atOnce(ctx, w.cfg.Time, agents, func(n int) error {
 			in := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: someText}
-			_, err := desk.CreateInteraction(ctx, conversations[(n*7)%len(conversations)], in)
+			_, err := desk.Interactions().Create(ctx, conversations[(n*7)%len(conversations)], in)
 			posted.Add(1)
 			return err
 		})

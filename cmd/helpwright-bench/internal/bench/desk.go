@@ -85,7 +85,7 @@ func bulk(ctx context.Context, w *world) ([]time.Duration, error) {
 		return nil, err
 	}
 	return median(ctx, w.cfg.Time, wall(), func(n int) error {
-		_, err := w.at.desk.UpdateConversations(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(w.at.members[n%len(w.at.members)])})
+		_, err := w.at.desk.Conversations().UpdateAll(ctx, ids, helpdesk.BulkUpdate{UserID: storage.Some(w.at.members[n%len(w.at.members)])})
 		return err
 	})
 }

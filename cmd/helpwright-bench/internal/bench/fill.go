@@ -70,8 +70,8 @@ func (w *world) fill(ctx context.Context) error {
 	return w.serve()
 }
 
-// settle waits until all jobs of the originals are done.
-func (w *world) settle(ctx context.Context) error {
+// waitForJobs waits until all jobs of the originals are done.
+func (w *world) waitForJobs(ctx context.Context) error {
 	err := until(ctx, func() (done bool, err error) {
 		var n int
 		err = w.plain.QueryRowContext(ctx, "SELECT count(*) FROM hw_jobs WHERE kind IN ('mail.send', 'mail.file', 'notifications.tell')").Scan(&n)
@@ -157,18 +157,18 @@ func (f *filling) account(ctx context.Context, n int) (at place, err error) {
 	if at.desk, err = svc.Desk(ctx, svc.As(at.members[0]), at.id); err != nil {
 		return at, err
 	}
-	at.mailbox, err = at.desk.CreateMailbox(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some(fmt.Sprintf("support@account%d.example.org", n))})
+	at.mailbox, err = at.desk.Mailboxes().Create(ctx, helpdesk.MailboxInput{Name: storage.Some("Support"), Email: storage.Some(fmt.Sprintf("support@account%d.example.org", n))})
 	if err != nil {
 		return at, err
 	}
 	for _, name := range []string{"frequent", "rare"} {
-		tag, err := at.desk.CreateTag(ctx, helpdesk.TagInput{Name: name})
+		tag, err := at.desk.Tags().Create(ctx, helpdesk.TagInput{Name: name})
 		if err != nil {
 			return at, err
 		}
 		at.tags = append(at.tags, tag.ID)
 	}
-	view, err := at.desk.CreateView(ctx, helpdesk.ViewInput{Name: "Open", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}}})
+	view, err := at.desk.Views().Create(ctx, helpdesk.ViewInput{Name: "Open", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}}})
 	at.view = view.ID
 	return at, err
 }
@@ -203,7 +203,7 @@ func (f *filling) conversations(ctx context.Context, at place, n int) error {
 			return err
 		}
 	}
-	page, err := at.desk.Conversations(ctx, helpdesk.ConversationQuery{Ascending: true}, storage.PageRequest{Limit: 100})
+	page, err := at.desk.Conversations().List(ctx, helpdesk.ConversationQuery{Ascending: true}, storage.PageRequest{Limit: 100})
 	for i := 0; err == nil; {
 		for _, c := range page.Items {
 			if err := f.handled(ctx, at, c, i); err != nil {
@@ -214,7 +214,7 @@ func (f *filling) conversations(ctx context.Context, at place, n int) error {
 		if page.Next == "" {
 			break
 		}
-		page, err = at.desk.Conversations(ctx, helpdesk.ConversationQuery{Ascending: true}, storage.PageRequest{Limit: 100, Cursor: page.Next})
+		page, err = at.desk.Conversations().List(ctx, helpdesk.ConversationQuery{Ascending: true}, storage.PageRequest{Limit: 100, Cursor: page.Next})
 	}
 	return err
 }
@@ -226,11 +226,11 @@ func (f *filling) handled(ctx context.Context, at place, c helpdesk.Conversation
 		tags = at.tags
 	}
 	if i%2 == 0 || len(tags) > 1 {
-		if _, err := at.desk.SetTags(ctx, c.ID, tags); err != nil {
+		if _, err := at.desk.Conversations().SetTags(ctx, c.ID, tags); err != nil {
 			return err
 		}
 	}
-	change := helpdesk.ConversationUpdate{Subject: c.Subject, Status: storage.Some(helpdesk.StatusClosed)}
+	change := helpdesk.ConversationUpdate{Status: storage.Some(helpdesk.StatusClosed)}
 	switch {
 	case i%50 == 0:
 		return nil // waits, unassigned
@@ -238,10 +238,10 @@ func (f *filling) handled(ctx context.Context, at place, c helpdesk.Conversation
 		change.Status = storage.Some(helpdesk.StatusPending)
 	}
 	change.UserID = storage.Some(at.members[i%len(at.members)])
-	if _, err := at.desk.CreateInteraction(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: f.text(40)}); err != nil {
+	if _, err := at.desk.Interactions().Create(ctx, c.ID, helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: f.text(40)}); err != nil {
 		return err
 	}
-	_, err := at.desk.UpdateConversation(ctx, c.ID, change)
+	_, err := at.desk.Conversations().Update(ctx, c.ID, change)
 	return err
 }
 

@@ -43,16 +43,16 @@ func TestFill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := desk.Conversations(t.Context(), helpdesk.ConversationQuery{Query: "lot1000003 printer"}, storage.PageRequest{})
+	page, err := desk.Conversations().List(t.Context(), helpdesk.ConversationQuery{Query: "lot1000003 printer"}, storage.PageRequest{})
 	if err != nil || len(page.Items) != 160/w.lots {
 		t.Fatalf("%d conversations have the word of a copy, %v", len(page.Items), err)
 	}
 	c := page.Items[len(page.Items)-1]
-	customer, err := desk.Customer(t.Context(), c.CustomerID)
+	customer, err := desk.Customers().Get(t.Context(), c.CustomerID)
 	if err != nil || customer.Emails[0].Email != c.CustomerEmail {
 		t.Errorf("%+v of %q, %v", customer, c.CustomerEmail, err)
 	}
-	said, err := desk.Interactions(t.Context(), page.Items[0].ID, storage.PageRequest{})
+	said, err := desk.Interactions().List(t.Context(), page.Items[0].ID, storage.PageRequest{})
 	if err != nil || len(said.Items) != 2 || said.Items[1].To[0] != page.Items[0].CustomerEmail {
 		t.Errorf("%+v, %v", said.Items, err)
 	}

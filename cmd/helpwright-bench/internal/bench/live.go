@@ -21,7 +21,7 @@ func notes(ctx context.Context, w *world) ([]time.Duration, error) {
 		return nil, err
 	}
 	write := func(n int) error {
-		_, err := w.at.desk.CreateInteraction(ctx, ids[n%len(ids)], helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: someText})
+		_, err := w.at.desk.Interactions().Create(ctx, ids[n%len(ids)], helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: someText})
 		return err
 	}
 	quiet, err := atOnce(ctx, w.cfg.Time, 1, write)
@@ -104,10 +104,10 @@ func stream(ctx context.Context, w *world) ([]time.Duration, error) {
 		}
 		before := cpu()
 		for _, id := range ids {
-			if _, err := w.at.desk.SetTags(ctx, id, w.at.tags[:1]); err != nil {
+			if _, err := w.at.desk.Conversations().SetTags(ctx, id, w.at.tags[:1]); err != nil {
 				return err
 			}
-			if _, err := w.at.desk.SetTags(ctx, id, nil); err != nil {
+			if _, err := w.at.desk.Conversations().SetTags(ctx, id, nil); err != nil {
 				return err
 			}
 		}

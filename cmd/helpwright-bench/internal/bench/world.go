@@ -154,7 +154,7 @@ func (w *world) running(ctx context.Context, do func(ctx context.Context) error)
 		ended <- srv.Run(ctx)
 		cancel() // do not wait for a server that cannot run
 	}()
-	err := w.settle(ctx) // jobs of earlier measurements must not run meanwhile
+	err := w.waitForJobs(ctx) // jobs of earlier measurements must not run meanwhile
 	if err == nil {
 		err = do(ctx)
 	}

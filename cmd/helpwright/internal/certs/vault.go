@@ -134,7 +134,7 @@ func (v *vault) TryLock(ctx context.Context, name string) (bool, error) {
 	if _, held := v.locks[name]; held { // by another goroutine of this process
 		return false, ctx.Err()
 	}
-	taken, err := v.take(ctx, name)
+	taken, err := v.takeLock(ctx, name)
 	if !taken || err != nil {
 		return false, err
 	}
@@ -151,7 +151,7 @@ func (v *vault) TryLock(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-func (v *vault) take(ctx context.Context, name string) (bool, error) {
+func (v *vault) takeLock(ctx context.Context, name string) (bool, error) {
 	now := v.now()
 	return v.of.TakeLock(ctx, vaultPrefix+name, v.holder, now, now.Add(lease))
 }
@@ -164,7 +164,7 @@ func (v *vault) renew(ctx context.Context, name string) {
 			tick.Stop()
 			return
 		case <-tick.C:
-			_, _ = v.take(ctx, name) // another process may take the lock; a duplicate order does no harm
+			_, _ = v.takeLock(ctx, name) // another process may take the lock; a duplicate order does no harm
 		}
 	}
 }

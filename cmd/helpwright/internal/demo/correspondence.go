@@ -113,7 +113,7 @@ func (f *filler) catchUp(ctx context.Context, talks []*talk) error {
 		if t.id == 0 || t.rank < 25 || t.agent == me {
 			continue
 		}
-		if _, err := me.desk.MarkRead(ctx, t.id); err != nil {
+		if _, err := me.desk.Conversations().MarkRead(ctx, t.id); err != nil {
 			return fmt.Errorf("conversation %d: %w", t.id, err)
 		}
 	}

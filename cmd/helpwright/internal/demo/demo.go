@@ -63,7 +63,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 	if f.filer, err = ingest.NewFiler(ingest.FilerConfig{Intake: f.intake, Now: cfg.Clock.Now, Logger: cfg.Logger}); err != nil {
 		return Company{}, err
 	}
-	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.hold} {
+	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.putAside, f.hold} {
 		if err := do(ctx); err != nil {
 			return Company{}, err
 		}
@@ -73,7 +73,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 
 // hold delays answers from now on, so that they can be called back.
 func (f *filler) hold(ctx context.Context) error {
-	_, err := f.members[0].desk.UpdateAccount(ctx, identity.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
+	_, err := f.members[0].desk.Account().Update(ctx, identity.AccountUpdate{Name: companyName, SendHold: storage.Some(10 * time.Second)})
 	return err
 }
 
@@ -145,15 +145,15 @@ func (f *filler) people(ctx context.Context) error {
 	return err
 }
 
-// furnish creates what conversations need: mailboxes, tags, views and customers.
+// furnish creates what conversations need: mailboxes, tags, customers, and what the team made for itself.
 func (f *filler) furnish(ctx context.Context) error {
 	owner := f.members[0].desk
 	f.mailboxes = map[string]helpdesk.Mailbox{}
 	for _, m := range []struct{ key, name, email string }{
 		{"support", "Support", "help@" + companyDomain}, {"orders", "Orders", "orders@" + companyDomain},
 	} {
-		made, err := owner.CreateMailbox(ctx, helpdesk.MailboxInput{
-			Name: storage.Some(m.name), Email: storage.Some(m.email), From: storage.Some(":user.name, " + companyName),
+		made, err := owner.Mailboxes().Create(ctx, helpdesk.MailboxInput{
+			Name: storage.Some(m.name), Email: storage.Some(m.email), From: storage.Some("{{agent.name}}, " + companyName),
 			IsDefault: storage.Some(m.key == "support"),
 		})
 		if err != nil {
@@ -163,33 +163,26 @@ func (f *filler) furnish(ctx context.Context) error {
 	}
 	f.tags = map[string]int64{}
 	for _, t := range tags() {
-		made, err := owner.CreateTag(ctx, helpdesk.TagInput{Name: t.name, Color: storage.Some(t.color)})
+		made, err := owner.Tags().Create(ctx, helpdesk.TagInput{Name: t.name, Color: storage.Some(t.color)})
 		if err != nil {
 			return err
 		}
 		f.tags[t.name] = made.ID
 	}
-	for _, v := range f.views() {
-		if _, err := owner.CreateView(ctx, v); err != nil {
+	for _, in := range fields() {
+		if _, err := owner.Fields().Create(ctx, in); err != nil {
 			return err
 		}
+	}
+	if err := f.workplace(ctx); err != nil {
+		return err
 	}
 	f.Clock.Set(f.ago(days + 2))
 	f.customers = clientele()
 	for _, c := range f.customers {
-		if _, err := owner.CreateCustomer(ctx, c.input()); err != nil {
+		if _, err := owner.Customers().Create(ctx, c.input()); err != nil {
 			return fmt.Errorf("%s: %w", c.email, err)
 		}
 	}
 	return nil
-}
-
-func (f *filler) views() []helpdesk.ViewInput {
-	open := []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusDraft}
-	return []helpdesk.ViewInput{
-		{Name: "Mine", Filter: helpdesk.ViewFilter{Agent: helpdesk.AgentMe, Statuses: open, Sort: helpdesk.ByUpdated}},
-		{Name: "Unassigned", Filter: helpdesk.ViewFilter{Agent: helpdesk.AgentUnassigned, Statuses: open, Sort: helpdesk.ByAwaiting, Ascending: true}},
-		{Name: "Waiting for the customer", Filter: helpdesk.ViewFilter{Statuses: []helpdesk.Status{helpdesk.StatusPending}, Sort: helpdesk.ByUpdated}},
-		{Name: "Repairs", Filter: helpdesk.ViewFilter{TagIDs: []int64{f.tags["repair"], f.tags["warranty"]}, Sort: helpdesk.ByUpdated}},
-	}
 }

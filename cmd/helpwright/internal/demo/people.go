@@ -49,7 +49,7 @@ func (c *customer) name() string { return c.first + " " + c.last }
 
 func (c *customer) input() helpdesk.CustomerInput {
 	in := helpdesk.CustomerInput{
-		FirstName: c.first, LastName: storage.Some(c.last), Emails: storage.Some([]helpdesk.Item{{Value: c.email}}),
+		FirstName: storage.Some(c.first), LastName: storage.Some(c.last), Emails: storage.Some([]helpdesk.Item{{Value: c.email}}),
 	}
 	if c.company != "" {
 		in.Company = storage.Some(c.company)

@@ -74,7 +74,7 @@ func (t *talk) plan() []step {
 		}
 		if !taken {
 			taken = true
-			steps = append(steps, step{at, t.take})
+			steps = append(steps, step{at, t.assign})
 			at = at.Add(t.between(time.Minute, 9*time.Minute))
 		}
 		steps = append(steps, t.reply(at, n)...)
@@ -118,7 +118,7 @@ func (t *talk) unfinished() []step {
 	if kind == 0 {
 		return nil
 	}
-	steps := []step{{at, t.take}}
+	steps := []step{{at, t.assign}}
 	next := slices.IndexFunc(t.lines, func(l line) bool { return l.by == byMember })
 	at = at.Add(3 * time.Minute)
 	switch {
@@ -179,7 +179,7 @@ func (t *talk) write(ctx context.Context, n int) error {
 	if err := t.receive(ctx, raw); err != nil || t.id != 0 {
 		return err
 	}
-	page, err := t.members[0].desk.InboundMails(ctx, ledger.Filter{MailboxID: t.mailbox().ID}, storage.PageRequest{Limit: 1})
+	page, err := t.members[0].desk.InboundMails().List(ctx, ledger.Filter{MailboxID: t.mailbox().ID}, storage.PageRequest{Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -202,16 +202,16 @@ func (t *talk) receive(ctx context.Context, raw []byte) error {
 	return t.filer.Handle(ctx, storage.ClaimedJob{Job: storage.Job{Kind: helpdesk.JobFileMail, AccountID: account, Subject: mailbox}})
 }
 
-// take assigns the conversation to a member.
-func (t *talk) take(ctx context.Context) error {
+// assign assigns the conversation to a member.
+func (t *talk) assign(ctx context.Context) error {
 	var ids []int64
 	for _, name := range t.story.tags {
 		ids = append(ids, t.filler.tags[name])
 	}
-	if _, err := t.agent.desk.SetTags(ctx, t.id, ids); err != nil {
+	if _, err := t.agent.desk.Conversations().SetTags(ctx, t.id, ids); err != nil {
 		return err
 	}
-	return t.update(ctx, helpdesk.ConversationUpdate{UserID: storage.Some(t.agent.id)})
+	return t.update(ctx, helpdesk.ConversationUpdate{UserID: storage.Some(t.agent.id), Fields: valuesOf(t.id)})
 }
 
 func (t *talk) status(ctx context.Context, s helpdesk.Status) error {
@@ -219,27 +219,26 @@ func (t *talk) status(ctx context.Context, s helpdesk.Status) error {
 }
 
 func (t *talk) update(ctx context.Context, in helpdesk.ConversationUpdate) error {
-	in.Subject = t.details.Replace(t.subject)
-	_, err := t.agent.desk.UpdateConversation(ctx, t.id, in)
+	_, err := t.agent.desk.Conversations().Update(ctx, t.id, in)
 	return err
 }
 
 func (t *talk) note(ctx context.Context, text string) error {
 	in := helpdesk.InteractionInput{Type: helpdesk.TypeNote, Body: t.details.Replace(text)}
-	_, err := t.agent.desk.CreateInteraction(ctx, t.id, in)
+	_, err := t.agent.desk.Interactions().Create(ctx, t.id, in)
 	return err
 }
 
 func (t *talk) draft(ctx context.Context, n int) error {
 	in := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Status: helpdesk.StatusDraft, Body: t.body(t.lines[n].text)}
-	_, err := t.agent.desk.CreateInteraction(ctx, t.id, in)
+	_, err := t.agent.desk.Interactions().Create(ctx, t.id, in)
 	return err
 }
 
 // respond answers, and sends the answer.
 func (t *talk) respond(ctx context.Context, n int) error {
 	in := helpdesk.InteractionInput{Type: helpdesk.TypeUser, Body: t.body(t.lines[n].text)}
-	answer, err := t.agent.desk.CreateInteraction(ctx, t.id, in)
+	answer, err := t.agent.desk.Interactions().Create(ctx, t.id, in)
 	if err != nil {
 		return err
 	}

@@ -129,8 +129,8 @@ func (t *Tokens) put(refresh, told string, anew bool) {
 	t.refresh, t.told = refresh, told
 }
 
-// take takes what was offered.
-func (t *Tokens) take() {
+// acceptOffered takes what was offered.
+func (t *Tokens) acceptOffered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.offered != "" && t.offered != t.told && t.offered != t.refresh {
@@ -156,7 +156,7 @@ func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
-	t.take()
+	t.acceptOffered()
 	if renew {
 		t.judge(true)
 	} else if t.access != "" && t.cfg.Now().Before(t.until) {
@@ -177,7 +177,7 @@ func (t *Tokens) Token(ctx context.Context, renew bool) (string, error) {
 		}
 		if last = t.ask(ctx); last == nil {
 			t.judge(renew)
-			return t.access, t.tell(ctx)
+			return t.access, t.passToken(ctx)
 		}
 		if errors.Is(last, wire.ErrReauth) {
 			t.judge(true)
@@ -204,8 +204,8 @@ func (t *Tokens) adopt(ctx context.Context) bool {
 	return true
 }
 
-// tell passes a new refresh token to Rotated.
-func (t *Tokens) tell(ctx context.Context) error {
+// passToken passes a new refresh token to Rotated.
+func (t *Tokens) passToken(ctx context.Context) error {
 	if t.told == t.refresh || t.cfg.Rotated == nil {
 		return nil
 	}

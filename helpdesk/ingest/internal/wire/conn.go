@@ -62,7 +62,7 @@ func (c *Conn) StepWithin(ctx context.Context, quiet time.Duration, name string,
 		ended := watch(ctx, c.Protocol, kind)
 		defer func() { ended(err) }()
 	}
-	c.begin(quiet, quiet+time.Duration(expect/slowest)*time.Second, limit)
+	c.startStep(quiet, quiet+time.Duration(expect/slowest)*time.Second, limit)
 	release := context.AfterFunc(ctx, func() { c.Fail(context.Canceled) })
 	err = do()
 	release()
@@ -99,8 +99,8 @@ func ReadLine(conn net.Conn) (string, error) {
 	}
 }
 
-// begin starts a step with a limit of silence, a total time and a byte limit.
-func (c *Conn) begin(quiet, whole time.Duration, limit int64) {
+// startStep starts a step with a limit of silence, a total time and a byte limit.
+func (c *Conn) startStep(quiet, whole time.Duration, limit int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.armed, c.quiet, c.until, c.left = true, quiet, time.Now().Add(whole), limit

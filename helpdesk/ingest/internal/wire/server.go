@@ -29,9 +29,9 @@ type Server struct {
 	// Password is used.
 	Token func(ctx context.Context, renew bool) (string, error)
 
-	Encryption          mailserver.Encryption // TLS, SSL or NONE; default SSL
-	ValidateCertificate bool                  // false accepts any certificate
-	RootCAs             *x509.CertPool        // for validating certificates; default: the system's
+	Encryption         mailserver.Encryption // default: implicit TLS
+	InsecureSkipVerify bool                  // accepts any certificate
+	RootCAs            *x509.CertPool        // for validating certificates; default: the system's
 
 	// Dial opens the connection; it can restrict private addresses. Default: a [net.Dialer].
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -119,7 +119,7 @@ func (s *Server) Connect(ctx context.Context, protocol string, explain func(err,
 	secured := tls.Client(conn, &tls.Config{
 		ServerName:         s.Host,
 		RootCAs:            s.RootCAs,
-		InsecureSkipVerify: !s.ValidateCertificate, // the mailbox's own setting
+		InsecureSkipVerify: s.InsecureSkipVerify, // the mailbox's own setting
 		MinVersion:         tls.VersionTLS12,
 	})
 	if err := conn.Step(ctx, StepTLS, connectBytes, 0, func() error { return secured.HandshakeContext(ctx) }); err != nil {

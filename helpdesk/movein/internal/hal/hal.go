@@ -35,6 +35,13 @@ type Source struct {
 	conversations *foreign.Index[struct{}]
 	mailboxes     map[string]string
 	threads       map[string][]string // files by conversation
+	properties    map[property]*foreign.Property
+}
+
+// property is what a field that people have made is told by.
+type property struct {
+	name       string
+	ofCustomer bool
 }
 
 // Open looks through a folder: it reads all of it once.
@@ -42,7 +49,7 @@ func Open(ctx context.Context, cfg foreign.Config, d Dialect) (*Source, error) {
 	if cfg.Files == nil {
 		return nil, errors.New(d.Format.Name + ": Files is required")
 	}
-	s := &Source{Dialect: d, mailboxes: map[string]string{}, threads: map[string][]string{}}
+	s := &Source{Dialect: d, mailboxes: map[string]string{}, threads: map[string][]string{}, properties: map[property]*foreign.Property{}}
 	s.scanner = foreign.Scanner{
 		Config: cfg, Report: &s.report,
 		Collections: []string{"conversations", "customers", "users", "teams", "mailboxes", "tags", "threads", "saved_replies"},
@@ -200,7 +207,7 @@ func (s *Source) customer(o foreign.Object) foreign.Person {
 	}
 	for _, list := range [...]foreign.Object{inside, o} {
 		for _, name := range []string{"properties", "customerFields"} {
-			p.Extra = append(p.Extra, s.named(list, name, "customer.")...)
+			p.Values = append(p.Values, s.named(list, name, true)...)
 		}
 	}
 	p.Extra = append(p.Extra, o.Rest(&s.report, "customer.", s.Customer)...)
@@ -219,17 +226,21 @@ func values(o foreign.Object, name string, known []string) []string {
 	return known
 }
 
-// named are fields that people have made, with their names.
-func (s *Source) named(o foreign.Object, name, prefix string) (fields []foreign.Field) {
+// named are the values of fields that people have made. The files do not tell their types.
+func (s *Source) named(o foreign.Object, name string, ofCustomer bool) (values []foreign.Value) {
 	list, _ := o.Objects(name)
 	for _, one := range list {
 		value := one.First("text", "value")
 		if value != "" {
-			s.report.Kept.Add(prefix+name, o.Place)
-			fields = append(fields, foreign.Field{Name: cmp.Or(one.Text("name"), "field "+one.Text("id")), Value: value})
+			of := foreign.Property{Name: cmp.Or(one.Text("name"), "field "+one.Text("id")), OfCustomer: ofCustomer, Type: foreign.PropertyText}
+			key := property{of.Name, ofCustomer}
+			if s.properties[key] == nil {
+				s.properties[key] = &of
+			}
+			values = append(values, foreign.Value{Of: s.properties[key], Texts: []string{value}})
 		}
 	}
-	return fields
+	return values
 }
 
 // Replies implements [foreign.Source].
@@ -284,7 +295,7 @@ func (s *Source) conversation(ctx context.Context, r foreign.Record, o foreign.O
 	s.people(o, &c)
 	inside := o.Object("_embedded")
 	c.Tags = tags(o, inside)
-	c.Extra = append(c.Extra, s.named(o, "customFields", "conversation.")...)
+	c.Values = s.named(o, "customFields", false)
 	if id := o.ID("mailboxId"); id != "" {
 		c.Extra = append(c.Extra, foreign.Field{Name: "mailbox", Value: cmp.Or(s.mailboxes[id], id)})
 	}

@@ -35,7 +35,13 @@
     }
   })();
   form.addEventListener("input", prove, { once: true });
+  // Times are in the reader's zone.
+  const moments = () => form.querySelectorAll("[data-hw-moment]").forEach((field) => {
+    const name = field.name + "_at", at = form.elements[name] || form.appendChild(make("input", { type: "hidden", name }));
+    at.value = field.value && new Date(field.value).toISOString();
+  });
   form.addEventListener("submit", async (e) => {
+    moments();
     if (work.value || !crypto.subtle) return;
     e.preventDefault();
     const button = form.querySelector("button");

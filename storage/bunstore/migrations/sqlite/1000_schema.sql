@@ -14,9 +14,20 @@ CREATE TABLE hw_users (
     disabled_at INTEGER NOT NULL DEFAULT -62135596800000000,
     second_factor_at INTEGER NOT NULL DEFAULT -62135596800000000,
     sealed_second_factor BLOB NOT NULL DEFAULT X'',
-    disabled_by_id INTEGER NOT NULL DEFAULT 0
+    disabled_by_id INTEGER NOT NULL DEFAULT 0,
+    picture TEXT NOT NULL DEFAULT '',
+    language TEXT NOT NULL DEFAULT '',
+    time_zone TEXT NOT NULL DEFAULT '',
+    after_sending TEXT NOT NULL DEFAULT '',
+    leave_unassigned INTEGER NOT NULL DEFAULT FALSE
 ) STRICT;
 CREATE UNIQUE INDEX hw_users_email_key ON hw_users (email_key);
+
+-- Apart from the users, which are read by the page.
+CREATE TABLE hw_user_pictures (
+    user_id INTEGER PRIMARY KEY REFERENCES hw_users (id) ON DELETE CASCADE,
+    content BLOB NOT NULL
+) STRICT;
 
 -- last_event counts the events of the account, next_number its conversations.
 CREATE TABLE hw_accounts (
@@ -35,7 +46,8 @@ CREATE TABLE hw_accounts (
     require_second_factor INTEGER NOT NULL DEFAULT FALSE,
     sealed_erasure_keys BLOB,
     origin TEXT NOT NULL DEFAULT '',
-    origin_finished_at INTEGER NOT NULL DEFAULT -62135596800000000
+    origin_finished_at INTEGER NOT NULL DEFAULT -62135596800000000,
+    listens TEXT NOT NULL DEFAULT '[]' -- types of events that rules listen to
 ) STRICT;
 
 CREATE TABLE hw_roles (
@@ -93,6 +105,13 @@ CREATE TABLE hw_teams (
     name TEXT NOT NULL,
     name_key TEXT NOT NULL,
     member_ids TEXT NOT NULL,
+    strategy TEXT NOT NULL,
+    capacity INTEGER NOT NULL, -- 0: no limit
+    takers TEXT NOT NULL,
+    when_unavailable TEXT NOT NULL,
+    return_after INTEGER NOT NULL, -- hours
+    sticky INTEGER NOT NULL,
+    turn_ids TEXT NOT NULL, -- members in the order of their last turns
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     UNIQUE (account_id, id)
@@ -225,6 +244,7 @@ CREATE TABLE hw_mailboxes (
     probe_note TEXT NOT NULL DEFAULT '',
     signature TEXT NOT NULL DEFAULT '',
     quotes TEXT NOT NULL DEFAULT 'none',
+    form_fields TEXT NOT NULL DEFAULT '[]',
     outbound TEXT NOT NULL DEFAULT '{}',
     UNIQUE (account_id, id)
 ) STRICT;
@@ -265,7 +285,7 @@ CREATE TABLE hw_domains (
     account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
     name TEXT NOT NULL,
     selector TEXT NOT NULL,
-    sealed_key BLOB,
+    sealed_key BLOB NOT NULL,
     records TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -287,6 +307,33 @@ CREATE UNIQUE INDEX hw_blocked_senders_key ON hw_blocked_senders (account_id, se
 
 -- Customers
 
+-- Organizations that customers belong to. Their domains and external ids are in hw_company_keys, too, where they are unique.
+CREATE TABLE hw_companies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    domains TEXT NOT NULL,
+    note TEXT NOT NULL,
+    external_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE INDEX hw_companies_name ON hw_companies (account_id, name_key, id);
+
+CREATE TABLE hw_company_keys (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    company_id INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, company_id) REFERENCES hw_companies (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX hw_company_keys_value ON hw_company_keys (account_id, kind, value);
+CREATE INDEX hw_company_keys_company ON hw_company_keys (account_id, company_id, id);
+
 CREATE TABLE hw_customers (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
@@ -296,8 +343,12 @@ CREATE TABLE hw_customers (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     note TEXT NOT NULL DEFAULT '',
+    company_id INTEGER NOT NULL DEFAULT 0, -- 0: none
+    external_id TEXT NOT NULL DEFAULT '',
     UNIQUE (account_id, id)
 ) STRICT;
+CREATE UNIQUE INDEX hw_customers_external ON hw_customers (account_id, external_id) WHERE external_id <> '';
+CREATE INDEX hw_customers_company ON hw_customers (account_id, company_id, id) WHERE company_id <> 0;
 
 CREATE TABLE hw_customer_emails (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -310,6 +361,7 @@ CREATE TABLE hw_customer_emails (
 ) STRICT;
 CREATE UNIQUE INDEX hw_customer_emails_key ON hw_customer_emails (account_id, email_key);
 CREATE INDEX hw_customer_emails_customer ON hw_customer_emails (account_id, customer_id, id);
+CREATE INDEX hw_customer_emails_domain ON hw_customer_emails (account_id, (substr(email_key, instr(email_key, '@') + 1)), customer_id);
 
 CREATE TABLE hw_customer_phones (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -335,7 +387,7 @@ CREATE TABLE hw_pgp_keys (
     customer_email_id INTEGER NOT NULL,
     name TEXT NOT NULL,
     fingerprint TEXT NOT NULL,
-    content BLOB,
+    content BLOB NOT NULL,
     expires_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -400,6 +452,11 @@ CREATE TABLE hw_conversations (
     (CASE status WHEN 'posted' THEN 0 WHEN 'pending' THEN 1 WHEN 'closed' THEN 2 ELSE 3 END
     + CASE WHEN spam_at > 0 THEN 8 WHEN snoozed_until > 0 THEN 4 ELSE 0 END) VIRTUAL, holder INTEGER NOT NULL GENERATED ALWAYS AS
     (CASE WHEN user_id <> 0 THEN user_id ELSE -team_id END) VIRTUAL,
+    sla_id INTEGER NOT NULL DEFAULT 0,
+    sla_track TEXT NOT NULL DEFAULT '',
+    due_at INTEGER NOT NULL DEFAULT -62135596800000000,
+    soon_at INTEGER NOT NULL DEFAULT -62135596800000000,
+    due_key INTEGER NOT NULL GENERATED ALWAYS AS (CASE WHEN due_at > 0 THEN due_at ELSE 253402300799000000 END) VIRTUAL,
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, mailbox_id) REFERENCES hw_mailboxes (account_id, id),
     FOREIGN KEY (account_id, customer_id) REFERENCES hw_customers (account_id, id),
@@ -409,6 +466,7 @@ CREATE INDEX hw_conversations_number ON hw_conversations (account_id, number, id
 CREATE INDEX hw_conversations_created ON hw_conversations (account_id, created_at, id);
 CREATE INDEX hw_conversations_updated ON hw_conversations (account_id, updated_at, id);
 CREATE INDEX hw_conversations_awaiting ON hw_conversations (account_id, awaiting_key, id);
+CREATE INDEX hw_conversations_due ON hw_conversations (account_id, due_key, id);
 CREATE INDEX hw_conversations_email ON hw_conversations (account_id, customer_email_id) WHERE customer_email_id IS NOT NULL;
 CREATE INDEX hw_conversations_refers_to ON hw_conversations (account_id, refers_to) WHERE refers_to <> 0;
 CREATE INDEX hw_conversations_snoozed ON hw_conversations (account_id, snoozed_until) WHERE snoozed_until > 0;
@@ -551,6 +609,76 @@ CREATE INDEX hw_conversation_tags_shelf_created ON hw_conversation_tags (account
 CREATE INDEX hw_conversation_tags_shelf_updated ON hw_conversation_tags (account_id, tag_id, shelf, updated_at, conversation_id);
 CREATE INDEX hw_conversation_tags_shelf_awaiting ON hw_conversation_tags (account_id, tag_id, shelf, awaiting_key, conversation_id) WHERE awaiting_key > 0;
 
+CREATE TABLE hw_fields (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    applies_to TEXT NOT NULL,
+    field_key TEXT NOT NULL,
+    label TEXT NOT NULL,
+    type TEXT NOT NULL,
+    options TEXT NOT NULL,
+    required_to_close INTEGER NOT NULL,
+    customer_visible INTEGER NOT NULL,
+    sort_order INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_fields_key ON hw_fields (account_id, applies_to, field_key);
+
+-- The values of fields, one table for each kind of subject. Those of conversations have what conversations are listed by, like
+-- hw_conversation_tags.
+CREATE TABLE hw_conversation_values (
+    account_id INTEGER NOT NULL,
+    subject_id INTEGER NOT NULL,
+    field_id INTEGER NOT NULL,
+    value_key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    number REAL,
+    created_at INTEGER NOT NULL DEFAULT 0,
+    shelf INTEGER NOT NULL DEFAULT 0,
+    updated_at INTEGER NOT NULL DEFAULT 0,
+    awaiting_key INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (account_id, subject_id, field_id, value_key),
+    FOREIGN KEY (account_id, subject_id) REFERENCES hw_conversations (account_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (account_id, field_id) REFERENCES hw_fields (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX hw_conversation_values_created ON hw_conversation_values (account_id, field_id, value_key, created_at, subject_id);
+CREATE INDEX hw_conversation_values_updated ON hw_conversation_values (account_id, field_id, value_key, updated_at, subject_id);
+CREATE INDEX hw_conversation_values_shelf_created ON hw_conversation_values (account_id, field_id, value_key, shelf, created_at, subject_id);
+CREATE INDEX hw_conversation_values_shelf_updated ON hw_conversation_values (account_id, field_id, value_key, shelf, updated_at, subject_id);
+CREATE INDEX hw_conversation_values_shelf_awaiting ON hw_conversation_values (account_id, field_id, value_key, shelf, awaiting_key, subject_id) WHERE awaiting_key > 0;
+CREATE INDEX hw_conversation_values_number ON hw_conversation_values (account_id, field_id, number, subject_id) WHERE number IS NOT NULL;
+CREATE INDEX hw_conversation_values_field ON hw_conversation_values (account_id, field_id, subject_id);
+
+CREATE TABLE hw_customer_values (
+    account_id INTEGER NOT NULL,
+    subject_id INTEGER NOT NULL,
+    field_id INTEGER NOT NULL,
+    value_key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    number REAL,
+    PRIMARY KEY (account_id, subject_id, field_id, value_key),
+    FOREIGN KEY (account_id, subject_id) REFERENCES hw_customers (account_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (account_id, field_id) REFERENCES hw_fields (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX hw_customer_values_key ON hw_customer_values (account_id, field_id, value_key, subject_id);
+CREATE INDEX hw_customer_values_number ON hw_customer_values (account_id, field_id, number, subject_id) WHERE number IS NOT NULL;
+CREATE INDEX hw_customer_values_field ON hw_customer_values (account_id, field_id, subject_id);
+
+CREATE TABLE hw_company_values (
+    account_id INTEGER NOT NULL,
+    subject_id INTEGER NOT NULL,
+    field_id INTEGER NOT NULL,
+    value_key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    number REAL,
+    PRIMARY KEY (account_id, subject_id, field_id, value_key),
+    FOREIGN KEY (account_id, subject_id) REFERENCES hw_companies (account_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (account_id, field_id) REFERENCES hw_fields (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX hw_company_values_key ON hw_company_values (account_id, field_id, value_key, subject_id);
+
 -- How many conversations there are of each kind, kept by triggers, so that nothing that writes conversations can forget it.
 -- A line of none is removed. Lines of a tag are those of the conversations that have it; lines of tag 0 count all.
 CREATE TABLE hw_conversation_counts (
@@ -601,6 +729,9 @@ CREATE TABLE hw_views (
     user_id INTEGER NOT NULL,
     name TEXT NOT NULL,
     filter TEXT NOT NULL,
+    visibility TEXT NOT NULL,
+    team_id INTEGER NOT NULL,
+    columns TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     UNIQUE (account_id, id)
@@ -646,6 +777,7 @@ CREATE TABLE hw_saved_replies (
     name TEXT NOT NULL,
     name_key TEXT NOT NULL,
     body TEXT NOT NULL,
+    actions TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     UNIQUE (account_id, id)
@@ -671,7 +803,7 @@ CREATE INDEX hw_reply_files_blob ON hw_reply_files (blob_key);
 -- Search of customers and conversations
 
 -- The terms by which customers are found. The services compute them; they have no ASCII but letters and digits, so the
--- tokenizer only parts them. "_1" stands for account 1. Where in a text a term is, and how often, nobody asks: detail=none and
+-- tokenizer only parts them. "_1" stands for account 1, and "f_ada" for the word ada of the people that a query names as from:. Where in a text a term is, and how often, nobody asks: detail=none and
 -- columnsize=0 leave it out.
 CREATE VIRTUAL TABLE hw_customer_search USING fts5 (
     account, terms, tokenize = "ascii tokenchars '_'", prefix = '2 3', detail = none, columnsize = 0
@@ -797,6 +929,209 @@ CREATE TABLE hw_member_mails (
 CREATE UNIQUE INDEX hw_member_mails_key ON hw_member_mails (account_id, user_id, mail_key);
 CREATE INDEX hw_member_mails_user ON hw_member_mails (account_id, user_id, id);
 
+-- What acts by itself
+
+-- Business hours. week has the spans of each day, Sunday first.
+CREATE TABLE hw_calendars (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    timezone TEXT NOT NULL,
+    week TEXT NOT NULL,
+    holidays TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_calendars_key ON hw_calendars (account_id, name_key);
+
+-- Automatic replies. once_per is in nanoseconds.
+CREATE TABLE hw_auto_replies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    mailbox_ids TEXT NOT NULL,
+    calendar_id INTEGER NOT NULL, -- 0: none
+    applies TEXT NOT NULL,
+    answers TEXT NOT NULL,
+    once_per INTEGER NOT NULL,
+    translations TEXT NOT NULL,
+    is_active INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_auto_replies_key ON hw_auto_replies (account_id, name_key);
+
+-- The mails that automatic replies have answered: each does so once. What the other ids refer to may be gone.
+CREATE TABLE hw_auto_responses (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    auto_reply_id INTEGER NOT NULL,
+    mail_key TEXT NOT NULL,
+    cause_id INTEGER NOT NULL,
+    interaction_id INTEGER NOT NULL,
+    customer_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    applied TEXT NOT NULL,
+    calendar_id INTEGER NOT NULL,
+    locale TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, auto_reply_id) REFERENCES hw_auto_replies (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX hw_auto_responses_key ON hw_auto_responses (account_id, auto_reply_id, mail_key);
+CREATE INDEX hw_auto_responses_customer ON hw_auto_responses (account_id, auto_reply_id, customer_id, id);
+CREATE INDEX hw_auto_responses_interaction ON hw_auto_responses (account_id, interaction_id, id);
+
+-- Rules, in what order they run, and what they have done.
+
+CREATE TABLE hw_rules (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    listens TEXT NOT NULL,
+    since TEXT NOT NULL,
+    hours INTEGER NOT NULL,
+    calendar_id INTEGER NOT NULL,
+    clock_seq INTEGER NOT NULL,
+    clock_at INTEGER NOT NULL,
+    match_all TEXT NOT NULL,
+    match_any TEXT NOT NULL,
+    actions TEXT NOT NULL,
+    stop INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_rules_key ON hw_rules (account_id, name_key);
+
+-- The version of all rules of an account together, and that of its SLAs: one row.
+CREATE TABLE hw_rule_sets (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    slas INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+
+CREATE TABLE hw_slas (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    match_all TEXT NOT NULL,
+    match_any TEXT NOT NULL,
+    calendar_id INTEGER NOT NULL,
+    first_reply INTEGER NOT NULL,
+    next_reply INTEGER NOT NULL,
+    resolution INTEGER NOT NULL,
+    pauses TEXT NOT NULL,
+    due_soon INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_slas_key ON hw_slas (account_id, name_key);
+
+-- What other ids than the rule's refer to may be gone.
+CREATE TABLE hw_rule_runs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    rule_id INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    dry INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    chain TEXT NOT NULL,
+    conditions TEXT NOT NULL,
+    changes TEXT NOT NULL,
+    actions TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, rule_id) REFERENCES hw_rules (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX hw_rule_runs_key ON hw_rule_runs (account_id, rule_id, event_id, event);
+CREATE INDEX hw_rule_runs_rule ON hw_rule_runs (account_id, rule_id, id);
+CREATE INDEX hw_rule_runs_conversation ON hw_rule_runs (account_id, conversation_id, id);
+
+-- At which events the rules have run.
+CREATE TABLE hw_rule_passes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    event_id INTEGER NOT NULL,
+    last_id INTEGER NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_rule_passes_key ON hw_rule_passes (account_id, event_id);
+CREATE INDEX hw_rule_passes_conversation ON hw_rule_passes (account_id, conversation_id, id);
+
+-- What rules would have done. An own replay of an embedding application has no user.
+CREATE TABLE hw_rule_replays (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    user_id INTEGER NOT NULL,
+    rule_id INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    listens TEXT NOT NULL,
+    since TEXT NOT NULL,
+    hours INTEGER NOT NULL,
+    calendar_id INTEGER NOT NULL,
+    match_all TEXT NOT NULL,
+    match_any TEXT NOT NULL,
+    actions TEXT NOT NULL,
+    stop INTEGER NOT NULL,
+    begins INTEGER NOT NULL,
+    ends INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    percent INTEGER NOT NULL,
+    examined INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    unknown INTEGER NOT NULL,
+    gone INTEGER NOT NULL,
+    lost TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    finished_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+
+CREATE TABLE hw_replayed_conversations (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    replay_id INTEGER NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    event_id INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    changes TEXT NOT NULL,
+    actions TEXT NOT NULL,
+    others TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, replay_id) REFERENCES hw_rule_replays (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE UNIQUE INDEX hw_replayed_conversations_key ON hw_replayed_conversations (account_id, replay_id, conversation_id);
+CREATE INDEX hw_replayed_conversations_replay ON hw_replayed_conversations (account_id, replay_id, id);
+
 -- Notifications, events and webhooks
 
 -- What members were told. One without a conversation is of a mailbox.
@@ -839,8 +1174,8 @@ CREATE TABLE hw_push_devices (
     name TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     endpoint_key TEXT NOT NULL,
-    public_key BLOB,
-    auth BLOB,
+    public_key BLOB NOT NULL,
+    auth BLOB NOT NULL,
     created_at INTEGER NOT NULL,
     UNIQUE (account_id, id)
 ) STRICT;
@@ -870,7 +1205,8 @@ CREATE TABLE hw_audit (
     user_id INTEGER NOT NULL,
     token_id INTEGER NOT NULL,
     address TEXT NOT NULL,
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    changes TEXT NOT NULL DEFAULT '[]' -- what it changed, from and to
 ) STRICT;
 CREATE INDEX hw_audit_created ON hw_audit (account_id, created_at, id);
 CREATE INDEX hw_audit_action ON hw_audit (account_id, action, created_at, id);
@@ -1227,9 +1563,11 @@ CREATE TABLE hw_idempotency (
     request BLOB NOT NULL,
     holder TEXT NOT NULL,
     until INTEGER NOT NULL,
-    answer BLOB
+    answer BLOB,
+    conversation_id INTEGER NOT NULL DEFAULT 0 -- whose content the answer has; it goes with it
 ) STRICT;
 CREATE INDEX hw_idempotency_until ON hw_idempotency (until);
+CREATE INDEX hw_idempotency_conversation ON hw_idempotency (conversation_id) WHERE conversation_id <> 0;
 
 -- What processes share beside all accounts, such as certificates and their keys, sealed.
 CREATE TABLE hw_vault (
@@ -1321,6 +1659,20 @@ WHEN (NEW.shelf, NEW.created_at, NEW.updated_at, NEW.awaiting_key) IS NOT (OLD.s
 BEGIN
     UPDATE hw_conversation_tags SET shelf = NEW.shelf, created_at = NEW.created_at, updated_at = NEW.updated_at, awaiting_key = NEW.awaiting_key
         WHERE account_id = NEW.account_id AND conversation_id = NEW.id;
+END;
+
+CREATE TRIGGER hw_conversations_listed_values AFTER UPDATE OF status, snoozed_until, spam_at, created_at, updated_at, awaiting_since ON hw_conversations
+WHEN (NEW.shelf, NEW.created_at, NEW.updated_at, NEW.awaiting_key) IS NOT (OLD.shelf, OLD.created_at, OLD.updated_at, OLD.awaiting_key)
+BEGIN
+    UPDATE hw_conversation_values SET shelf = NEW.shelf, created_at = NEW.created_at, updated_at = NEW.updated_at, awaiting_key = NEW.awaiting_key
+        WHERE account_id = NEW.account_id AND subject_id = NEW.id;
+END;
+
+CREATE TRIGGER hw_conversation_values_listed AFTER INSERT ON hw_conversation_values BEGIN
+    UPDATE hw_conversation_values SET shelf = c.shelf, created_at = c.created_at, updated_at = c.updated_at, awaiting_key = c.awaiting_key
+        FROM hw_conversations AS c WHERE c.account_id = NEW.account_id AND c.id = NEW.subject_id
+        AND hw_conversation_values.account_id = NEW.account_id AND hw_conversation_values.subject_id = NEW.subject_id
+        AND hw_conversation_values.field_id = NEW.field_id AND hw_conversation_values.value_key = NEW.value_key;
 END;
 
 CREATE TRIGGER hw_article_terms_delete AFTER DELETE ON hw_article_documents BEGIN

@@ -337,8 +337,8 @@ func (t *Tab) Click(selector string) {
 	t.Do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// middle waits until an element is visible, scrolls to it, and returns its middle. All that happens in one script, between
-// whose parts the page cannot replace the element.
+// middle waits until an element is visible and nothing covers it, scrolls to it, and returns its middle. All that happens in
+// one script, between whose parts the page cannot replace the element.
 func (t *Tab) middle(selector string) (at [2]float64) {
 	t.t.Helper()
 	ctx, cancel := t.bounded()
@@ -362,7 +362,9 @@ const middleScript = `selector => {
 	if (!e?.checkVisibility({ visibilityProperty: true })) return [];
 	e.scrollIntoViewIfNeeded();
 	const r = e.getClientRects()[0];
-	return r ? [r.x + r.width / 2, r.y + r.height / 2] : [];
+	if (!r) return [];
+	const at = [r.x + r.width / 2, r.y + r.height / 2], top = document.elementFromPoint(...at);
+	return top && (e.contains(top) || top.contains(e) || e.labels && [...e.labels].some(l => l.contains(top))) ? at : [];
 }`
 
 // Text returns the visible text of the first selected element, on one line.

@@ -1,0 +1,4 @@
+package kb
+
+// RowsOf is rowsOf.
+var RowsOf = rowsOf

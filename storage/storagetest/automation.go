@@ -1,0 +1,181 @@
+package storagetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/hours"
+	"github.com/helpwright/helpwright/helpdesk/rules"
+	"github.com/helpwright/helpwright/storage"
+)
+
+func (w *world) newCalendar(name string) helpdesk.Calendar {
+	c := helpdesk.Calendar{
+		Name: name + " " + w.mark, Key: name + w.mark, Timezone: "Europe/Berlin", CreatedAt: base, UpdatedAt: at(1),
+		Holidays: []hours.Holiday{{From: hours.Date{Year: 2026, Month: 12, Day: 24}, To: hours.Date{Year: 2026, Month: 12, Day: 26}, Name: "Noël"}},
+	}
+	for n := range c.Week {
+		c.Week[n] = []hours.Span{{From: hours.Clock(n * 60), To: hours.Midnight}}
+	}
+	return c
+}
+
+func (w *world) newAutoReply(name string) helpdesk.AutoReply {
+	return helpdesk.AutoReply{
+		Name: name + " " + w.mark, Key: name + w.mark, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, CalendarID: w.calendar.ID,
+		When: helpdesk.AutoOutside, On: helpdesk.AutoEvery, OncePer: 24 * time.Hour, IsActive: true, Reason: helpdesk.AutoOrphaned, Version: 3, UserID: w.user.ID,
+		Translations: []helpdesk.AutoText{{Locale: "ar", Subject: "مغلق", Body: "<p>{{customer.name}}</p>"}, {Locale: "de", Subject: "Zu", Body: "<p>Geschlossen</p>"}},
+		CreatedAt:    base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newAutoResponse(key string) helpdesk.AutoResponse {
+	return helpdesk.AutoResponse{
+		AutoReplyID: w.autoReply.ID, MailKey: key + w.mark, CauseID: w.question.ID, InteractionID: w.answer.ID, CustomerID: w.customer.ID,
+		Version: 2, When: helpdesk.AutoInside, CalendarID: w.calendar.ID, Locale: "pt-BR", CreatedAt: at(2),
+	}
+}
+
+func (w *world) newRule(name string) helpdesk.Rule {
+	return helpdesk.Rule{
+		Name: name + " " + w.mark, Key: name + w.mark, State: helpdesk.RuleDry, Reason: helpdesk.RuleOrphaned, Position: 3, On: []string{"conversation.created"},
+		After: helpdesk.RuleAfter{Since: helpdesk.SinceWeWrote, Hours: 3, CalendarID: w.calendar.ID}, ClockSeq: 9, ClockAt: at(3),
+		All:     []rules.Condition{{Field: "mailbox_id", Op: rules.AnyOf, Values: []string{fmt.Sprint(w.mailbox.ID), fmt.Sprint(w.empty.ID)}}},
+		Any:     []rules.Condition{{Field: "customer.email", Op: rules.Contains, Values: []string{"%", "مغلق"}}, {Field: "subject", Op: rules.Empty}},
+		Actions: []rules.Action{{Type: rules.SetField, Field: "plan"}, {Type: rules.AddTags, Values: []string{fmt.Sprint(w.tag.ID)}}},
+		Stop:    true, Version: 4, UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newSLA(name string) helpdesk.SLA {
+	return helpdesk.SLA{
+		Name: name + " " + w.mark, Key: name + w.mark, Position: 2, CalendarID: w.calendar.ID, FirstReply: 60, NextReply: 90, Resolution: 600, DueSoon: 75,
+		Pauses: []helpdesk.SLAPause{helpdesk.PausePending, helpdesk.PauseSnoozed}, All: []rules.Condition{{Field: "priority", Op: rules.Is, Values: []string{"urgent"}}},
+		Any: []rules.Condition{{Field: "subject", Op: rules.Contains, Values: []string{"%", "مغلق"}}}, CreatedAt: base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newRuleSet(version int64) helpdesk.RuleSet {
+	return helpdesk.RuleSet{Version: version, SLAs: 5}
+}
+
+func (w *world) newRuleRun(event int64) helpdesk.RuleRun {
+	return helpdesk.RuleRun{
+		RuleID: w.rule.ID, Version: 2, EventID: event, Event: "interaction.created", ConversationID: w.conversation.ID, Outcome: helpdesk.RunFailed, Dry: true,
+		Reason: "Rules – 5", Chain: []int64{w.rule.ID, 77}, Changes: []helpdesk.RuleChange{{Field: "tags", From: []string{"1"}, To: []string{"2"}}},
+		Conditions: []rules.Held{{Condition: rules.Condition{Field: "subject", Op: rules.Is, Values: []string{"Ä"}}, Any: true, Held: true}},
+		Actions:    []string{"reply"}, CreatedAt: at(2),
+	}
+}
+
+func (w *world) newRulePass(event int64) helpdesk.RulePass {
+	return helpdesk.RulePass{EventID: event, LastID: event + 2, ConversationID: w.conversation.ID, CreatedAt: at(2)}
+}
+
+func (w *world) newReplay(changed int) helpdesk.RuleReplay {
+	rule := w.newRule("")
+	return helpdesk.RuleReplay{
+		UserID: w.user.ID, From: at(1), To: at(2), State: helpdesk.ReplayFailed, Reason: "Ä", Percent: 7, Examined: 6, Changed: changed, Unknown: 4, Gone: 3,
+		RuleID: w.rule.ID, Name: "Ä", Position: 3, On: rule.On, After: rule.After, All: rule.All, Any: rule.Any, Actions: rule.Actions, Stop: rule.Stop,
+		Lost: []string{"subject"}, CreatedAt: at(3), FinishedAt: at(4),
+	}
+}
+
+func (w *world) newReplayed(conversation int64) helpdesk.ReplayedConversation {
+	return helpdesk.ReplayedConversation{
+		ReplayID: w.replay.ID, ConversationID: conversation, EventID: 5, Event: "interaction.created", At: at(1),
+		Changes: []helpdesk.RuleChange{{Field: "tags", From: []string{"1"}, To: []string{"Ä"}}}, Actions: []string{"reply"}, Others: []int64{w.rule.ID, 77}, CreatedAt: at(2),
+	}
+}
+
+// addRules adds rules and what they did.
+func (w *world) addRules(ctx context.Context, tx helpdesk.Tx) error {
+	declared := helpdesk.Nouns()
+	w.rule, w.ruleSet, w.rulePass = w.newRule("held"), w.newRuleSet(7), w.newRulePass(w.account.ID*1_000_000+3)
+	if err := declared.Rules.Rows(tx).Insert(ctx, &w.rule); err != nil {
+		return err
+	}
+	if err := declared.RuleSets.Rows(tx).Insert(ctx, &w.ruleSet); err != nil {
+		return err
+	}
+	if err := declared.RulePasses.Rows(tx).Insert(ctx, &w.rulePass); err != nil {
+		return err
+	}
+	w.ruleRun, w.replay = w.newRuleRun(3), w.newReplay(1)
+	if err := declared.RuleRuns.Rows(tx).Insert(ctx, &w.ruleRun); err != nil {
+		return err
+	}
+	if err := declared.RuleReplays.Rows(tx).Insert(ctx, &w.replay); err != nil {
+		return err
+	}
+	w.replayed = w.newReplayed(w.conversation.ID)
+	return declared.ReplayedConversations.Rows(tx).Insert(ctx, &w.replayed)
+}
+
+// automate adds what acts by itself.
+func (w *world) automate(ctx context.Context, tx helpdesk.Tx) error {
+	declared := helpdesk.Nouns()
+	w.calendar = w.newCalendar("held")
+	if err := declared.Calendars.Rows(tx).Insert(ctx, &w.calendar); err != nil {
+		return err
+	}
+	w.autoReply = w.newAutoReply("held")
+	if err := declared.AutoReplies.Rows(tx).Insert(ctx, &w.autoReply); err != nil {
+		return err
+	}
+	w.autoResponse = w.newAutoResponse("held")
+	if err := declared.AutoResponses.Rows(tx).Insert(ctx, &w.autoResponse); err != nil {
+		return err
+	}
+	w.sla = w.newSLA("held")
+	if err := declared.SLAs.Rows(tx).Insert(ctx, &w.sla); err != nil {
+		return err
+	}
+	return w.addRules(ctx, tx)
+}
+
+// testAutoResponseFilter lists the responses of an automatic reply, to a customer or a mail, and those that are some answers.
+func testAutoResponseFilter(t *testing.T, b Backend) {
+	w := newWorld(t, b)
+	all := []helpdesk.AutoResponse{w.autoResponse}
+	w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+		other := w.newAutoReply("other")
+		if err := helpdesk.Nouns().AutoReplies.Rows(tx).Insert(ctx, &other); err != nil {
+			return err
+		}
+		for n, key := range []string{"<a@b>", "%"} {
+			r := w.newAutoResponse("")
+			r.MailKey, r.CustomerID, r.InteractionID = key, w.customer.ID+int64(n), w.answer.ID+int64(n)
+			if err := helpdesk.Nouns().AutoResponses.Rows(tx).Insert(ctx, &r); err != nil {
+				return err
+			}
+			all = append(all, r)
+		}
+		same := all[1] // the same mail, answered by another one
+		same.ID, same.AutoReplyID, same.InteractionID = 0, other.ID, 0
+		return helpdesk.Nouns().AutoResponses.Rows(tx).Insert(ctx, &same)
+	})
+	of := w.autoReply.ID
+	for name, test := range map[string]struct {
+		filter helpdesk.AutoResponseFilter
+		want   []int
+	}{
+		"of an automatic reply": {helpdesk.AutoResponseFilter{AutoReplyID: of}, []int{0, 1, 2}},
+		"to a customer":         {helpdesk.AutoResponseFilter{AutoReplyID: of, CustomerID: w.customer.ID}, []int{0, 1}},
+		"to a mail":             {helpdesk.AutoResponseFilter{AutoReplyID: of, MailKey: "<a@b>"}, []int{1}},
+		"no wildcards":          {helpdesk.AutoResponseFilter{AutoReplyID: of, MailKey: "%"}, []int{2}},
+		"some answers":          {helpdesk.AutoResponseFilter{InteractionIDs: []int64{w.answer.ID, 5}}, []int{0, 1}},
+		"no answers":            {helpdesk.AutoResponseFilter{}, nil},
+	} {
+		var want []helpdesk.AutoResponse
+		for _, n := range test.want {
+			want = append(want, all[n])
+		}
+		got, err := helpdesk.Nouns().AutoResponses.Reader(w.in()).List(t.Context(), test.filter, storage.Seek{Limit: 100})
+		ok(t, err)
+		same(t, name, want, got)
+	}
+}
