@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 var rowsAndFiles = regexp.MustCompile(`\d+ rows, \d+ files`)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // httpsClient resolves every host to the address, and trusts the authorities in roots.

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 const deployDir = "../../examples/deploy"

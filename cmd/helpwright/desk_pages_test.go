@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv/browser"
+	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/internal/testenv/browser"
 )
 
 // agents are those of the demo, at work in a browser.

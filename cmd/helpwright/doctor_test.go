@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // says fails unless a doctor's output contains all texts.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // folderMail is a mail to be put into a folder.

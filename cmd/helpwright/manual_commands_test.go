@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // manualCommands are the blocks of commands in a page of the manual.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // mostMailMemory is the maximum memory of a server in MiB while large mails arrive: twice the 200 MiB that the intake

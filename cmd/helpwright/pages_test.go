@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // TestPagesOfTwoServers changes an article through one of two servers on one database, both of which cache its page and are

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // ready requests /readyz.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // TestTour pastes the tour that the first start prints into a shell.

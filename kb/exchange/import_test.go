@@ -12,6 +12,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
+	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage/bunstore"
@@ -19,7 +20,6 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // backend is a store of both domains.

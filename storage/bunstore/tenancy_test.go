@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/uptrace/bun"
 
+	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/storagetest"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
 )
 
 // shapes collects the statements of many tests, without their values.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 // TestVerifyGrows doubles the input of a receiver: the body, and arbitrary signatures.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/storage/storagetest/testenv"
+	"github.com/helpwright/helpwright/internal/testenv"
 )
 
 func TestPostgresIsNewAndEmpty(t *testing.T) {
