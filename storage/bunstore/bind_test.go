@@ -63,26 +63,30 @@ func eachEmbedded(t *testing.T, fn func(t *testing.T, app *bun.DB, db *bunstore.
 	}
 }
 
-// The suite passes on the database of an embedding application as well.
+// The suite passes on the database of an embedding application as well. TestStatements runs it on SQLite.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
-	for name, open := range embedded {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			storagetest.Run(t, func(t *testing.T) storagetest.Backend {
-				app := open(t)
-				t.Cleanup(func() { _ = app.Close() })
-				db := bunstore.New(app, bunstore.Config{})
-				if err := db.Migrate(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				if err := db.Close(); err != nil { // must not close what it does not own
-					t.Fatal(err)
-				}
-				return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
-			})
-		})
-	}
+	suiteEmbedded(t, embedded["PostgreSQL"], nil)
+}
+
+// suiteEmbedded runs the suite on databases that open opens. hook sees its statements.
+func suiteEmbedded(t *testing.T, open func(t testing.TB) *bun.DB, hook bun.QueryHook) {
+	t.Helper()
+	storagetest.Run(t, func(t *testing.T) storagetest.Backend {
+		app := open(t)
+		t.Cleanup(func() { _ = app.Close() })
+		db := bunstore.New(app, bunstore.Config{})
+		if err := db.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil { // must not close what it does not own
+			t.Fatal(err)
+		}
+		if hook != nil {
+			db = bunstore.New(app.WithQueryHook(hook), bunstore.Config{})
+		}
+		return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
+	})
 }
 
 var errOnPurpose = errors.New("on purpose")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
-	"github.com/helpwright/helpwright/storage/storagetest"
 )
 
 // shapes collects the statements of many tests, without their values.
@@ -47,17 +46,7 @@ func shapeOf(query string) string {
 func suiteShapes(t *testing.T) map[string]string {
 	t.Helper()
 	seen := &shapes{all: map[string]string{}}
-	t.Run("suite", func(t *testing.T) {
-		storagetest.Run(t, func(t *testing.T) storagetest.Backend {
-			app := embedded["SQLite"](t)
-			t.Cleanup(func() { _ = app.Close() })
-			if err := bunstore.New(app, bunstore.Config{}).Migrate(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			db := bunstore.New(app.WithQueryHook(seen), bunstore.Config{})
-			return storagetest.Backend{Store: db, Jobs: db, Events: db, KB: db.KB()}
-		})
-	})
+	t.Run("suite", func(t *testing.T) { suiteEmbedded(t, embedded["SQLite"], seen) })
 	return seen.all
 }
 
