@@ -27,6 +27,7 @@ const noNetwork = `window.there ??= window.fetch; window.fetch = () => Promise.r
 
 // typeInto types into a field of the article.
 func typeInto(tab *browser.Tab, name, text string) {
+	tab.Wait(".editing.ready")
 	tab.Click(fmt.Sprintf("#article [name=%s]", name))
 	tab.Press(text)
 }

@@ -54,12 +54,24 @@ func (a *agents) deskMacros(tab *browser.Tab, scripts bool) {
 			return browser.Eval[bool](tab, "!!document.querySelector('.with-macro') && !document.querySelector('.with-macro').hidden")
 		}
 		testenv.Eventually(a.t, "the line says what goes with the answer", func() bool { return shown() && strings.Contains(seen(tab, ".with-macro"), "set the status to Closed") })
+		if scripts {
+			testenv.Eventually(a.t, "what is written is kept", func() bool {
+				return browser.Eval[bool](tab, "document.querySelector('.composer .saved')?.textContent != ''")
+			})
+			tab.Open(tab.Location())
+			testenv.Eventually(a.t, "the line is there after a reload", func() bool { return shown() && strings.Contains(seen(tab, ".with-macro"), "set the status to Closed") })
+		}
 		if with {
 			eachView(a.t, tab, check, "macro-with")
 			tab.Look(browser.View{})
 		} else {
 			tab.Click("[data-drop-macro]")
-			testenv.Eventually(a.t, "the line is gone", func() bool { return browser.Eval[bool](tab, "!!document.querySelector('.with-macro')") && !shown() })
+			gone := func() bool { return browser.Eval[bool](tab, "!!document.querySelector('.with-macro')") && !shown() }
+			testenv.Eventually(a.t, "the line is gone", gone)
+			if scripts {
+				tab.Open(tab.Location())
+				testenv.Eventually(a.t, "the line stays away", gone)
+			}
 		}
 		tab.Click("[data-send]")
 		testenv.Eventually(a.t, "the answer is posted", func() bool { return strings.Contains(strings.Join(a.bodies(id), "\n"), "user posted: Rinse it") })

@@ -29,9 +29,9 @@ type acting struct {
 
 // How much happens in TestKillWhileRulesRun: mails, of which the first come before anybody dies, and changes by the API.
 const (
-	actingMails  = 250
+	actingMails  = 500
 	actingFirst  = 20
-	actingWrites = 250
+	actingWrites = 500
 )
 
 // TestKillWhileRulesRun kills servers, two of them on PostgreSQL, while mails come in, applications write, members answer, hours

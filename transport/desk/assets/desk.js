@@ -427,6 +427,7 @@ function compose(form) {
   if (radio instanceof HTMLInputElement) radio.checked = true; // a browser may have restored another
   const left = readSheets(form), kept = recall(form);
   refill(form);
+  recallMacro(form);
   show(edit, kept || (html instanceof HTMLInputElement ? html.value : ""));
   puts.length = 0;
   const reading = import(body.dataset.paste || "").then((module) => { reader = module; }).catch(() => {});
@@ -458,7 +459,7 @@ function compose(form) {
     stopped = true;
     /** @type {CustomEvent} */ (event).detail.push(saving.then(() => remember(form, true)), files);
   });
-  form.addEventListener("desk:sent", () => { unsaved.delete(kindOf(form)); localStorage.removeItem(keep(form)); });
+  form.addEventListener("desk:sent", () => { unsaved.delete(kindOf(form)); localStorage.removeItem(keep(form)); localStorage.removeItem(keptMacro(form)); });
   form.addEventListener("desk:unsent", () => { if (form === $("form.composer")) stopped = false; });
   form.addEventListener("keydown", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
@@ -961,6 +962,15 @@ function withMacro(form, id, does) {
   const line = /** @type {HTMLElement | null} */ (form && $(".with-macro", form)), input = /** @type {HTMLInputElement | null} */ (line && $("input", line)), said = line && $("bdi", line);
   if (!line || !input || !said) return;
   input.value = id; said.textContent = does; line.hidden = !id;
+  try { if (id) localStorage.setItem(keptMacro(form), JSON.stringify({ id, does })); else localStorage.removeItem(keptMacro(form)); } catch { /* it is chosen anew after a reload */ }
+}
+const keptMacro = (/** @type {HTMLFormElement} */ form) => `desk-macro:${body.dataset.me}:${form.action}`;
+/** Shows the macro again that was chosen before the page was reloaded. @param {HTMLFormElement} form */
+function recallMacro(form) {
+  try {
+    const { id, does } = JSON.parse(localStorage.getItem(keptMacro(form)) || "{}");
+    if (id && !value(form, "macro")) withMacro(form, id, does);
+  } catch { /* not ours */ }
 }
 document.addEventListener("click", (event) => {
   const button = /** @type {HTMLButtonElement | null} */ (/** @type {Element} */ (event.target).closest("[data-drop-macro]"));

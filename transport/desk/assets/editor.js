@@ -33,6 +33,7 @@ function dress() {
   $(".editing")?.classList.add("ready");
   for (const e of $$(".rich, [data-original]", f)) e.hidden = false;
   restore(desk);
+  if (!desk.dirty && areas(f).some((e) => e.value !== e.defaultValue)) changed(desk); // typed before this was here
   f.addEventListener("input", () => changed(desk));
   f.addEventListener("change", (event) => {
     const input = /** @type {HTMLInputElement} */ (event.target);
