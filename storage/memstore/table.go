@@ -194,7 +194,9 @@ func (db *data) rollback(mark int) {
 		f()
 	}
 	db.recording = true
-	db.enqueued = db.enqueued && mark > 0
+	if mark == 0 { // nothing is left to announce
+		db.enqueued, db.emitted = false, nil
+	}
 }
 
 // table holds the rows of one noun by account, in id order. A stored value is never changed, only replaced.

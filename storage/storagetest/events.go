@@ -102,6 +102,7 @@ func testNothingIsMissed(t *testing.T, b Backend) {
 	w := newAccount(t, b)
 	var done atomic.Bool
 	var group sync.WaitGroup
+	defer group.Wait() // also when the test ends early
 	for writer := range writers {
 		group.Go(func() {
 			for n := range each {
@@ -229,6 +230,11 @@ func testEventNotify(t *testing.T, b Backend) {
 		}
 	}
 	emit(errOnPurpose)
+	select {
+	case <-told:
+		t.Error("a transaction that was rolled back is announced")
+	case <-time.After(200 * time.Millisecond): // what is announced wrongly usually comes at once
+	}
 	emit(nil)
 	<-told
 	stop()

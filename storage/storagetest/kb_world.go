@@ -28,6 +28,9 @@ type shelf struct {
 // newLibrary is newAccount with a knowledge base.
 func newLibrary(t *testing.T, b Backend) *world {
 	t.Helper()
+	if b.KB == nil {
+		lacks(t, "the backend has no knowledge base")
+	}
 	w := newAccount(t, b)
 	s := &w.shelf
 	w.kb(t, kb.Scope{AccountID: w.account.ID}, func(ctx context.Context, tx kb.Tx) error {

@@ -8,6 +8,9 @@
 //		})
 //	}
 //
+// Wrap a store that exists before you write one: most of what an application wants of its own (a log, a cache, another place
+// for blobs) is a few methods around bunstore's, and the rest stays tested. Example customstore shows a store written anew.
+//
 // Each group is a subtest (go test -run 'TestStore/Isolation') and opens one backend. The tests in a group run in parallel,
 // each in its own account.
 package storagetest

@@ -13,6 +13,7 @@ import (
 func transferTests() []testCase {
 	return []testCase{
 		{"Snapshot", testSnapshot},
+		{"SnapshotOfAll", testSnapshotOfAll},
 		{"NewIDs", testNewIDs},
 		{"Bulk", testBulk},
 	}
@@ -21,6 +22,7 @@ func transferTests() []testCase {
 func kbTransferTests() []testCase {
 	return []testCase{
 		{"Snapshot", testKBSnapshot},
+		{"SnapshotOfAll", testKBSnapshotOfAll},
 		{"Reactions", testAddReactions},
 	}
 }
@@ -86,6 +88,28 @@ func testSnapshot(t *testing.T, b Backend) {
 	if !b.SnapshotsBlock {
 		same(t, "conversations afterwards", 0, len(w.content(t).Conversations))
 	}
+}
+
+// The parts of a snapshot belong together, although the first one was read before a change and the others after it.
+func testSnapshotOfAll(t *testing.T, b Backend) {
+	if b.SnapshotsBlock {
+		return
+	}
+	w := newWorld(t, b)
+	before := w.content(t)
+	before.Buried = nil
+	ok(t, b.Store.InSnapshot(t.Context(), w.scope, func(ctx context.Context, r helpdesk.Reader) error {
+		_, err := r.Account(ctx)
+		ok(t, err)
+		w.tx(t, func(ctx context.Context, tx helpdesk.Tx) error {
+			w.changeEverything(t, ctx, tx)
+			return nil
+		})
+		got, err := readAll(ctx, r, w.address("grace"))
+		got.Buried = nil
+		same(t, "the snapshot after a change", before, got)
+		return err
+	}))
 }
 
 func testNewIDs(t *testing.T, b Backend) {
@@ -181,6 +205,23 @@ func testKBSnapshot(t *testing.T, b Backend) {
 		}
 		w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Articles().Delete(ctx, w.shelf.article.ID) })
 		got, err = readLibrary(ctx, within(w.shelf.scope))
+		same(t, "the snapshot after a change", before, got)
+		return err
+	}))
+}
+
+func testKBSnapshotOfAll(t *testing.T, b Backend) {
+	if b.SnapshotsBlock {
+		return
+	}
+	w := newLibrary(t, b)
+	before, err := readLibrary(t.Context(), w.inSite())
+	ok(t, err)
+	ok(t, b.KB.InSnapshot(t.Context(), func(ctx context.Context, within func(kb.Scope) kb.Reader) error {
+		_, err := within(w.shelf.scope).Articles().Get(ctx, w.shelf.article.ID)
+		ok(t, err)
+		w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Articles().Delete(ctx, w.shelf.article.ID) })
+		got, err := readLibrary(ctx, within(w.shelf.scope))
 		same(t, "the snapshot after a change", before, got)
 		return err
 	}))
