@@ -147,7 +147,8 @@ const previewLength = 140
 type InteractionInput struct {
 	Type       InteractionType // required
 	Status     Status          // of a user interaction or a note: posted (default) or draft
-	Body       string          // HTML or text, at most 1 MiB; required unless a draft or a note
+	Body       string          // HTML, or text without tags; at most 1 MiB. Body or Text is required unless a draft or a note
+	Text       string          // plain text, shown as it is, whatever looks like a tag; not together with Body
 	To         []string        // of a user interaction; empty: the conversation's customer
 	Cc, Bcc    []string        // of a user interaction
 	IsForward  bool            // of a user interaction: hidden from the customer
@@ -168,6 +169,7 @@ type InteractionInput struct {
 type InteractionUpdate struct {
 	Status      storage.Opt[Status] // changing draft to posted sends an answer, or adds a note, and cannot be undone
 	Body        storage.Opt[string]
+	Text        storage.Opt[string] // instead of Body: see [InteractionInput]
 	To, Cc, Bcc storage.Opt[[]string]
 	IsForward   storage.Opt[bool]
 	Forwarding  storage.Opt[Forwarding] // of a forward, until it is posted
@@ -202,7 +204,7 @@ func (d *desk) prepare(in InteractionInput, prefix string) (preparedInteraction,
 	}
 	var problems fault.Collector
 	field := fieldOf(prefix)
-	i := Interaction{Type: in.Type, Status: StatusPosted, Body: d.cleanBody(&problems, field("body"), in.Body)}
+	i := Interaction{Type: in.Type, Status: StatusPosted, Body: d.bodyOf(&problems, field, in.Body, in.Text)}
 	if in.Type == TypeUser || in.Type == TypeNote {
 		i.Status = cmp.Or(in.Status, StatusPosted)
 		problems.Check(i.Status == StatusPosted || i.Status == StatusDraft, field("status"), "must be posted or draft")
@@ -248,6 +250,20 @@ func fieldOf(prefix string) func(string) string {
 		}
 		return prefix + "[" + name + "]"
 	}
+}
+
+// bodyOf returns the HTML of a body or of a text, of which at most one is given.
+func (d *desk) bodyOf(problems *fault.Collector, field func(string) string, body, text string) string {
+	if text == "" {
+		return d.cleanBody(problems, field("body"), body)
+	}
+	problems.Check(body == "", field("text"), "cannot be combined with body")
+	html := ""
+	if len(text) <= MaxBody {
+		html = mailhtml.FromText(plain.Text(text))
+	}
+	problems.Check(len(text) <= MaxBody && len(html) <= MaxBody, field("text"), "is larger than 1 MiB")
+	return html
 }
 
 func (d *desk) cleanBody(problems *fault.Collector, field, body string) string {
@@ -681,8 +697,8 @@ func (d *desk) checkOwn(i Interaction, perm identity.Permission) error {
 func (d *desk) changed(old Interaction, in InteractionUpdate) (Interaction, error) {
 	var problems fault.Collector
 	i := old
-	if in.Body.IsSet() {
-		i.Body = d.cleanBody(&problems, "body", in.Body.Or(""))
+	if in.Body.IsSet() || in.Text.IsSet() {
+		i.Body = d.bodyOf(&problems, fieldOf(""), in.Body.Or(""), in.Text.Or(""))
 	}
 	if old.Type == TypeUser || old.Type == TypeNote {
 		i.Status = in.Status.Or(old.Status)

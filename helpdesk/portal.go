@@ -286,7 +286,8 @@ func (p *Portal) Conversation(ctx context.Context, id int64) (Conversation, erro
 
 // PortalMessage is a customer's message.
 type PortalMessage struct {
-	Body   string // HTML or text, at most 1 MiB; required
+	Body   string // HTML, or text without tags; at most 1 MiB. Body or Text is required
+	Text   string // plain text, shown as it is; not together with Body
 	Source string // at most 50 characters; "" means "portal"
 	Locale string // of the page that it was written on, for automatic replies; "" or invalid: told from the text
 }
@@ -304,7 +305,7 @@ func (p *Portal) prepare(m PortalMessage, prefix string) (preparedInteraction, e
 	if m.Source == "" {
 		m.Source = "portal"
 	}
-	return p.desk.prepare(InteractionInput{Type: TypeCustomer, Body: m.Body, Source: m.Source}, prefix)
+	return p.desk.prepare(InteractionInput{Type: TypeCustomer, Body: m.Body, Text: m.Text, Source: m.Source}, prefix)
 }
 
 // CreateConversation starts a conversation. It creates the customer if no one has the address yet. An automatic reply may answer

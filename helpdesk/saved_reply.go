@@ -44,9 +44,10 @@ type SavedReplyFilter struct {
 // SavedReplyInput creates or changes a saved reply.
 type SavedReplyInput struct {
 	Name string // required, at most 100 characters
-	// Body is HTML or text, at most 64 KiB; required without actions. It may contain only the placeholders in
-	// [SavedReplies.Placeholders].
+	// Body is HTML, or text without tags, at most 64 KiB; required without actions, unless there is a Text. It may contain only
+	// the placeholders in [SavedReplies.Placeholders].
 	Body string
+	Text string // plain text, shown as it is; not together with Body
 	// Shared is whether all members see it, otherwise only the caller. Absent: a new one is not, another stays as it is.
 	Shared storage.Opt[bool]
 	// Actions are those of rules, except [rules.Reply] and [rules.Webhook]; at most [rules.MaxActions]. What they name must
@@ -161,8 +162,9 @@ func (r *SavedReply) apply(d *desk, in SavedReplyInput, places []Placeholder, fi
 	r.Name = plain.Line(in.Name)
 	r.Key = tagKey(r.Name)
 	required(&problems, "name", r.Name, 100)
-	if problems.Check(len(in.Body) <= maxSavedReply, "body", "is larger than 64 KiB") {
-		r.Body = d.cleanBody(&problems, "body", in.Body)
+	fits := problems.Check(len(in.Body) <= maxSavedReply, "body", "is larger than 64 KiB")
+	if problems.Check(len(in.Text) <= maxSavedReply, "text", "is larger than 64 KiB") && fits {
+		r.Body = d.bodyOf(&problems, fieldOf(""), in.Body, in.Text)
 		problems.Check(!blank(r.Body) || len(r.Actions) > 0, "body", "is required")
 	}
 	names := make([]string, len(places))

@@ -84,7 +84,8 @@ type delivery struct {
 type interactionInput struct {
 	Type      string   `json:"type" required:"true" enum:"user,customer,note"`
 	Status    string   `json:"status" enum:"posted,draft" description:"For user interactions and notes. Default: posted."`
-	Body      string   `json:"body" description:"HTML or text, at most 1 MiB. Required unless it is a draft or a note." example:"<p>It is fixed.</p>"`
+	Body      string   `json:"body" description:"HTML, or text without tags, at most 1 MiB. body or text is required unless it is a draft or a note." example:"<p>It is fixed.</p>"`
+	Text      string   `json:"text" description:"Plain text, shown as it is: what looks like a tag is none. Not together with body."`
 	To        []string `json:"to" description:"For user interactions. Default: the customer's address."`
 	Cc        []string `json:"cc"`
 	Bcc       []string `json:"bcc"`
@@ -113,6 +114,7 @@ type interactionUpdate struct {
 	expanding
 	Status    storage.Opt[string]   `json:"status" enum:"posted,draft" description:"posted sends a draft of an answer, or adds a draft of a note."`
 	Body      storage.Opt[string]   `json:"body"`
+	Text      storage.Opt[string]   `json:"text" description:"Plain text, shown as it is, instead of body."`
 	To        storage.Opt[[]string] `json:"to"`
 	Cc        storage.Opt[[]string] `json:"cc"`
 	Bcc       storage.Opt[[]string] `json:"bcc"`
@@ -234,7 +236,7 @@ func (a *api) updateInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 		in.Body = storage.Some(a.stored(d.AccountID(), body))
 	}
 	i, err := d.Interactions().Update(ctx, in.ConversationID, in.InteractionID, helpdesk.InteractionUpdate{
-		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
+		Status: asNamed[helpdesk.Status](in.Status), Body: in.Body, Text: in.Text, To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source,
 		Seen: seen(in.LastSeenID), SendAt: in.SendAt, MacroID: in.SavedReplyID.Or(0),
 	})
 	return one(ctx, d, i, err, view{expand: in.Expand}, a.showInteractions)
@@ -246,7 +248,7 @@ func (a *api) deleteInteraction(ctx context.Context, d *helpdesk.Desk, in intera
 
 func (a *api) interactionInput(d *helpdesk.Desk, in interactionInput) helpdesk.InteractionInput {
 	return helpdesk.InteractionInput{
-		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: a.stored(d.AccountID(), in.Body),
+		Type: helpdesk.InteractionType(in.Type), Status: helpdesk.Status(in.Status), Body: a.stored(d.AccountID(), in.Body), Text: in.Text,
 		To: in.To, Cc: in.Cc, Bcc: in.Bcc, IsForward: in.IsForward, Source: in.Source, SendAt: in.SendAt.Or(time.Time{}),
 	}
 }

@@ -143,7 +143,7 @@ func (a *api) portalCreateConversation(ctx context.Context, p *helpdesk.Portal, 
 			return conversation{}, err
 		}
 		problems.Check(one.Type == string(helpdesk.TypeCustomer), fmt.Sprintf("interactions[%d][type]", i), "must be customer")
-		input.Messages = append(input.Messages, helpdesk.PortalMessage{Body: one.Body, Source: one.Source})
+		input.Messages = append(input.Messages, helpdesk.PortalMessage{Body: one.Body, Text: one.Text, Source: one.Source})
 	}
 	if problems.Err() != nil {
 		_, err := p.Rehearsal().CreateConversation(ctx, input)
@@ -196,7 +196,7 @@ func (a *api) portalCreateInteraction(ctx context.Context, p *helpdesk.Portal, i
 	if err := customersType(in.Type); err != nil {
 		return interaction{}, err
 	}
-	message := helpdesk.PortalMessage{Body: a.stored(p.AccountID(), in.Body), Source: in.Source}
+	message := helpdesk.PortalMessage{Body: a.stored(p.AccountID(), in.Body), Text: in.Text, Source: in.Source}
 	if in.Type != string(helpdesk.TypeCustomer) {
 		problems := fault.Collector{}
 		problems.Add("type", "must be customer")

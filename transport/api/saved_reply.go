@@ -24,14 +24,15 @@ type savedReply struct {
 
 type savedReplyInput struct {
 	Name     string            `json:"name" required:"true" maxLength:"100" example:"Thank you"`
-	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML or text, at most 64 KiB. Required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
+	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML, or text without tags, at most 64 KiB. body or text is required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
+	Text     string            `json:"text" description:"Plain text with placeholders, shown as it is. Not together with body."`
 	IsShared storage.Opt[bool] `json:"is_shared" description:"True: all members see it. False: only the caller. Omitted, a new one is the caller's, and another stays as it is."`
 
 	Actions storage.Opt[[]ruleAction] `json:"actions" maxItems:"20" description:"Makes it a macro: what is done with the answer, or alone. As of rules, except reply and webhook. Replaces all; omitted, they stay as they are."`
 }
 
 func (in savedReplyInput) input() helpdesk.SavedReplyInput {
-	return helpdesk.SavedReplyInput{Name: in.Name, Body: in.Body, Shared: in.IsShared, Actions: actionsOf(in.Actions)}
+	return helpdesk.SavedReplyInput{Name: in.Name, Body: in.Body, Text: in.Text, Shared: in.IsShared, Actions: actionsOf(in.Actions)}
 }
 
 type savedReplyID struct {
