@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"iter"
 	"slices"
 
 	"github.com/helpwright/helpwright/storage/fault"
@@ -118,4 +119,29 @@ func decodeCursor(s string, desc bool) (from *Position, back, ok bool) {
 	}
 	p := Position{Key: int64(binary.BigEndian.Uint64(b[1:])), ID: int64(binary.BigEndian.Uint64(b[9:]))}
 	return &p, b[0]&flagBack != 0, true
+}
+
+// Each goes through all objects of a list, page by page, in the list's order: page returns one page, such as a handle's List
+// with its filter. An error of page ends it, and comes with the zero object. What is added or removed meanwhile may or may not
+// be seen; nothing else comes twice or is left out.
+func Each[T any](page func(PageRequest) (Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for req := (PageRequest{Limit: MaxLimit}); ; {
+			got, err := page(req)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range got.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if got.Next == "" {
+				return
+			}
+			req.Cursor = got.Next
+		}
+	}
 }

@@ -243,3 +243,73 @@ func ExampleList() {
 	// ---
 	// Joan
 }
+
+// numbers is a list of the numbers below n.
+func numbers(n int) func(storage.PageRequest) (storage.Page[int64], error) {
+	fetch := func(s storage.Seek) (all []int64, err error) {
+		next := int64(0)
+		if s.From != nil {
+			next = s.From.ID + 1
+		}
+		for ; next < int64(n) && len(all) < s.Limit; next++ {
+			all = append(all, next)
+		}
+		return all, nil
+	}
+	return func(req storage.PageRequest) (storage.Page[int64], error) {
+		return storage.List(req, false, func(id int64) storage.Position { return storage.Position{ID: id} }, fetch)
+	}
+}
+
+func TestEach(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, storage.MaxLimit, storage.MaxLimit + 1, 250} {
+		var got []int64
+		for id, err := range storage.Each(numbers(n)) {
+			if err != nil || id != int64(len(got)) {
+				t.Fatalf("of %d, after %d came %d, %v", n, len(got), id, err)
+			}
+			got = append(got, id)
+		}
+		if len(got) != n {
+			t.Errorf("%d of %d", len(got), n)
+		}
+	}
+	pages, list := 0, numbers(250)
+	counted := func(req storage.PageRequest) (storage.Page[int64], error) {
+		if pages++; pages == 3 {
+			return storage.Page[int64]{}, errors.New("the database is away")
+		}
+		return list(req)
+	}
+	for id := range storage.Each(counted) {
+		if id == 42 {
+			break
+		}
+	}
+	if pages != 1 {
+		t.Errorf("%d pages were read for 43 objects", pages)
+	}
+	seen, failed := 0, error(nil)
+	for _, err := range storage.Each(counted) {
+		if failed = err; err == nil {
+			seen++
+		}
+	}
+	if seen != storage.MaxLimit || failed == nil {
+		t.Errorf("%d objects, %v", seen, failed)
+	}
+}
+
+func ExampleEach() {
+	sum := int64(0)
+	for number, err := range storage.Each(numbers(250)) { // such as desk.Tags().List with its filter
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		sum += number
+	}
+	fmt.Println(sum)
+	// Output: 31125
+}

@@ -70,23 +70,22 @@ func (c *erasedListCmd) Run(s *session) error {
 	defer a.close()
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ERASED\tCUSTOMER\tBY USER")
-	req, operator := storage.PageRequest{Limit: 100}, a.Service().Operator()
-	for left := c.Limit; left > 0; {
-		page, err := operator.Erasures(s.ctx, c.Account, c.Email, req)
+	erasures := func(req storage.PageRequest) (storage.Page[helpdesk.Erasure], error) {
+		return a.Service().Operator().Erasures(s.ctx, c.Account, c.Email, req)
+	}
+	left := c.Limit
+	for e, err := range storage.Each(erasures) {
 		if err != nil {
 			return err
 		}
-		for _, e := range page.Items[:min(left, len(page.Items))] {
-			by := "the operator"
-			if e.UserID != 0 {
-				by = strconv.FormatInt(e.UserID, 10)
-			}
-			fmt.Fprintf(w, "%s\t%d\t%s\n", e.ErasedAt.Format(time.RFC3339), e.CustomerID, by)
-		}
-		if left -= len(page.Items); page.Next == "" {
+		if left--; left < 0 {
 			break
 		}
-		req.Cursor = page.Next
+		by := "the operator"
+		if e.UserID != 0 {
+			by = strconv.FormatInt(e.UserID, 10)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\n", e.ErasedAt.Format(time.RFC3339), e.CustomerID, by)
 	}
 	return w.Flush()
 }

@@ -124,19 +124,16 @@ func (c *userListCmd) Run(s *session) error {
 	defer a.close()
 	w := tabwriter.NewWriter(s.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tADDRESS\tNAME\tPASSWORD\tSECOND FACTOR\tDISABLED")
-	req := storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := a.Service().Operator().Users(a.ctx, req)
+	users := func(req storage.PageRequest) (storage.Page[identity.User], error) {
+		return a.Service().Operator().Users(a.ctx, req)
+	}
+	for u, err := range storage.Each(users) {
 		if err != nil {
 			return err
 		}
-		for _, u := range page.Items {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Email), printable(u.Name), yesNo(u.PasswordHash != ""), yesNo(u.HasSecondFactor()), since(u.DisabledAt))
-		}
-		if req.Cursor = page.Next; req.Cursor == "" {
-			return w.Flush()
-		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Email), printable(u.Name), yesNo(u.PasswordHash != ""), yesNo(u.HasSecondFactor()), since(u.DisabledAt))
 	}
+	return w.Flush()
 }
 
 func yesNo(b bool) string {
@@ -168,19 +165,16 @@ func (c *userShowCmd) Run(s *session) error {
 }
 
 func printAccounts(a *app, w io.Writer, userID int64) error {
-	req := storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := a.Service().Operator().AccountsOfUser(a.ctx, userID, req)
+	accounts := func(req storage.PageRequest) (storage.Page[identity.Account], error) {
+		return a.Service().Operator().AccountsOfUser(a.ctx, userID, req)
+	}
+	for account, err := range storage.Each(accounts) {
 		if err != nil {
 			return err
 		}
-		for _, account := range page.Items {
-			fmt.Fprintf(w, "account\t%d %s\n", account.ID, printable(account.Name))
-		}
-		if req.Cursor = page.Next; req.Cursor == "" {
-			return nil
-		}
+		fmt.Fprintf(w, "account\t%d %s\n", account.ID, printable(account.Name))
 	}
+	return nil
 }
 
 // noticed waits until running servers see a change of a user: they cache users for less than a second.

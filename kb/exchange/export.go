@@ -97,15 +97,13 @@ func (x Exchange) load(ctx context.Context) (*state, error) {
 // everything reads a list to its end.
 func everything[T any](list func(req storage.PageRequest) (storage.Page[T], error)) ([]T, error) {
 	var all []T
-	req := storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := list(req)
-		all = append(all, page.Items...)
-		if err != nil || page.Next == "" {
-			return all, err
+	for item, err := range storage.Each(list) {
+		if err != nil {
+			return nil, err
 		}
-		req.Cursor = page.Next
+		all = append(all, item)
 	}
+	return all, nil
 }
 
 // name assigns a key to a resource without one, and records the key.

@@ -48,13 +48,16 @@ type ruleOverview struct {
 // allRules reads all rules in order.
 func (v *visit) allRules() ([]helpdesk.Rule, error) {
 	var all []helpdesk.Rule
-	for req := (storage.PageRequest{Limit: storage.MaxLimit}); ; {
-		page, err := v.Rules().List(v.ctx(), req)
-		all = append(all, page.Items...)
-		if req.Cursor = page.Next; err != nil || req.Cursor == "" {
-			return all, err
-		}
+	rules := func(req storage.PageRequest) (storage.Page[helpdesk.Rule], error) {
+		return v.Rules().List(v.ctx(), req)
 	}
+	for r, err := range storage.Each(rules) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 func (v *visit) rulesPage() error {

@@ -130,18 +130,16 @@ func (v *visit) boxTicks(on []int64) ([]tick, error) {
 		return nil, nil
 	}
 	var out []tick
-	for req := (storage.PageRequest{Limit: storage.MaxLimit}); ; { // all: one that is not shown could not stay ticked
-		page, err := v.Mailboxes().List(v.ctx(), req)
+	boxes := func(req storage.PageRequest) (storage.Page[helpdesk.Mailbox], error) {
+		return v.Mailboxes().List(v.ctx(), req)
+	}
+	for m, err := range storage.Each(boxes) { // all: one that is not shown could not stay ticked
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range page.Items {
-			out = append(out, tick{ID: itoa(m.ID), Text: m.Name, On: slices.Contains(on, m.ID)})
-		}
-		if req.Cursor = page.Next; req.Cursor == "" {
-			return out, nil
-		}
+		out = append(out, tick{ID: itoa(m.ID), Text: m.Name, On: slices.Contains(on, m.ID)})
 	}
+	return out, nil
 }
 
 // ticked returns the ids of a field with several checkboxes.

@@ -212,17 +212,17 @@ func (v *visit) explainByRule(c []helpdesk.Interaction, entries []entry) error {
 	}
 	by := map[int64]int64{}
 	query := subscription.EventQuery{Types: []string{wroteByRule}, ConversationID: c[0].ConversationID}
-	for req := (storage.PageRequest{Limit: storage.MaxLimit}); len(wanted) > len(by); {
-		page, err := v.Events().List(v.ctx(), query, req)
+	events := func(req storage.PageRequest) (storage.Page[storage.Event], error) {
+		return v.Events().List(v.ctx(), query, req)
+	}
+	for e, err := range storage.Each(events) {
 		if err != nil {
 			return v.unlessForbidden(err)
 		}
-		for _, e := range page.Items {
-			if actor := subscription.ChangedBy(e).Actor; actor.Type == subscription.ActorRule {
-				by[e.Subject] = actor.ID
-			}
+		if actor := subscription.ChangedBy(e).Actor; actor.Type == subscription.ActorRule {
+			by[e.Subject] = actor.ID
 		}
-		if req.Cursor = page.Next; req.Cursor == "" {
+		if len(by) >= len(wanted) {
 			break
 		}
 	}

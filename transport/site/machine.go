@@ -121,19 +121,17 @@ func (v *visit) sitemap(name string) error {
 
 // total returns the number of published articles.
 func (v *visit) total() (int, error) {
-	n, req := 0, storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := v.Collections(v.ctx(), false, req)
+	n := 0
+	collections := func(req storage.PageRequest) (storage.Page[kb.Collection], error) {
+		return v.Collections(v.ctx(), false, req)
+	}
+	for c, err := range storage.Each(collections) {
 		if err != nil {
 			return 0, err
 		}
-		for _, c := range page.Items {
-			n += int(c.Counters.Articles)
-		}
-		if req.Cursor = page.Next; page.Next == "" {
-			return n, nil
-		}
+		n += int(c.Counters.Articles)
 	}
+	return n, nil
 }
 
 func escapeXML(s string) string {

@@ -83,20 +83,16 @@ func (f *filler) catalogue(ctx context.Context, editor *kb.Editor) error {
 		}
 	}
 	f.articles = map[string]kb.ArticleRevision{}
-	req := storage.PageRequest{Limit: storage.MaxLimit}
-	for {
-		page, err := editor.Articles(ctx, kb.ArticleFilter{}, false, req)
+	articles := func(req storage.PageRequest) (storage.Page[kb.ArticleRevision], error) {
+		return editor.Articles(ctx, kb.ArticleFilter{}, false, req)
+	}
+	for a, err := range storage.Each(articles) {
 		if err != nil {
 			return err
 		}
-		for _, a := range page.Items {
-			f.articles[names[a.Article.ID]] = a
-		}
-		if page.Next == "" {
-			return nil
-		}
-		req.Cursor = page.Next
+		f.articles[names[a.Article.ID]] = a
 	}
+	return nil
 }
 
 // link returns the address of an article's page, and its title, in a language.
