@@ -135,7 +135,7 @@ var sites = table[kbWriter, kb.Site, storage.NoFilter, siteRow]{
 		return w.releaseHost(ctx, old.HostKey, 0)
 	},
 	remove:     func(ctx context.Context, w kbWriter, id int64) error { return w.emptySite(ctx, id) },
-	dependents: []dependent{{table: "hw_articles", of: "site_id", cost: 5, index: "hw_article_terms"}},
+	dependents: []dependent{{table: "hw_articles", of: "site_id", cost: 20}},
 }
 
 // Sites implements [kb.Reader].

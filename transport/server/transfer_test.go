@@ -494,9 +494,9 @@ func (h *home) usable(t *testing.T, from *origin, account int64) {
 	if c := shelf[0].Counters; c != (kb.Counters{Articles: 3, Categories: 1, Views: 45, PublishedArticles: 3, PublishedViews: 45}) {
 		t.Errorf("counters are %+v", c)
 	}
-	hits := must2(in.FindPublished(ctx, kb.SearchQuery{Words: [][]kb.SearchTerm{{{Text: "title1x"}}}, Locales: []kb.LocaleChoice{{Locale: "pt-BR"}}}, storage.Seek{Limit: 10}))(t)
-	if len(hits) != 1 {
-		t.Errorf("%d articles are found", len(hits))
+	hits := must2(in.PublishedPostings(ctx, kb.PostingQuery{Terms: []kb.SearchTerm{{Text: "title1x"}}, Limit: 10}))(t)
+	if len(hits[0]) != 1 {
+		t.Errorf("%d articles are found", len(hits[0]))
 	}
 }
 
