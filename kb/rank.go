@@ -94,8 +94,8 @@ const (
 
 	maxQuestion   = 48   // words of a question
 	maxAsked      = 20   // of them that are looked for
-	maxPostings   = 400  // documents of a term at each rank: those that are most about it
-	maxCandidates = 1000 // documents that are ranked
+	maxPostings   = 250  // documents of a term at each rank: those that are most about it
+	maxCandidates = 500  // documents that are ranked
 	maxCounted    = 5000 // documents that are counted to see how rare a term is
 	maxCorrected  = 4    // spellings of a misspelled word
 )
@@ -132,7 +132,9 @@ type question struct {
 	words     []*asked
 	locales   []LocaleChoice
 	languages []string // in which the words may be, the reader's first
+	reader    []string // the languages of the reader and of the site
 	compounds bool
+	pins      []int64 // articles that come first
 }
 
 // ask parses a query.
@@ -143,24 +145,32 @@ func (s searcher) ask(query string, wanted []string) *question {
 			q.languages = append(q.languages, c.Language)
 		}
 	}
-	reader := q.languages
+	q.reader = slices.Clone(q.languages)
 	for _, l := range s.site.Languages {
 		if l = languageOf(l); !slices.Contains(q.languages, l) {
 			q.languages = append(q.languages, l)
 		}
 	}
-	q.compounds = slices.ContainsFunc(reader, search.Compounds)
-	words := search.Question(query, maxQuestion)
-	content := slices.DeleteFunc(slices.Clone(words), func(w []SearchTerm) bool {
-		return slices.ContainsFunc(reader, func(l string) bool { return search.Stops(l, w[0].Text) })
-	})
-	if len(content) == 0 {
-		content = words
-	}
+	q.compounds = slices.ContainsFunc(q.reader, search.Compounds)
+	content := q.content(query, maxQuestion)
 	for _, w := range content[:min(len(content), maxAsked)] {
 		q.words = append(q.words, q.word(w))
 	}
+	q.pins = q.pinned(s.site.Search.Pins)
+	q.widen(s.site.Search.Synonyms)
 	return q
+}
+
+// content returns the words of a text that say what it is about.
+func (q *question) content(text string, limit int) [][]SearchTerm {
+	words := search.Question(text, limit)
+	content := slices.DeleteFunc(slices.Clone(words), func(w []SearchTerm) bool {
+		return slices.ContainsFunc(q.reader, func(l string) bool { return search.Stops(l, w[0].Text) })
+	})
+	if len(content) == 0 {
+		return words
+	}
+	return content
 }
 
 // word returns a word with all that it may be in an article.
@@ -226,7 +236,7 @@ func (s searcher) rank(ctx context.Context, q *question, filter ArticleFilter) (
 		return nil, err
 	}
 	documents, err := s.candidates(ctx, q)
-	if err != nil || len(documents) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	hits, err := s.index.FindDocuments(ctx, DocumentQuery{IDs: documents, Locales: q.locales})
@@ -240,8 +250,30 @@ func (s searcher) rank(ctx context.Context, q *question, filter ArticleFilter) (
 		ranked, best = append(ranked, rankedHit{h, score}), max(best, score)
 	}
 	ranked = slices.DeleteFunc(ranked, func(h rankedHit) bool { return float64(h.score) < leastOfBest*float64(best) })
+	if ranked, err = s.pin(ctx, q, ranked, filter); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(ranked, func(a, b rankedHit) int { return comparePositions(a.position(), b.position()) })
 	return ranked[:min(len(ranked), MaxHits)], nil
+}
+
+// firstScore is above all others.
+const firstScore = 1 << 40
+
+// pin puts the published articles that are pinned for a question first, unless only some articles are searched.
+func (s searcher) pin(ctx context.Context, q *question, ranked []rankedHit, filter ArticleFilter) ([]rankedHit, error) {
+	if len(q.pins) == 0 || filter.narrows() {
+		return ranked, nil
+	}
+	hits, err := s.index.FindDocuments(ctx, DocumentQuery{Articles: q.pins, Locales: q.locales})
+	if err != nil {
+		return nil, err
+	}
+	ranked = slices.DeleteFunc(ranked, func(h rankedHit) bool { return slices.Contains(q.pins, h.ArticleID) })
+	for _, h := range hits {
+		ranked = append(ranked, rankedHit{h, firstScore - int64(slices.Index(q.pins, h.ArticleID))})
+	}
+	return ranked, nil
 }
 
 // read looks up the documents of words.

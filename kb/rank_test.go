@@ -14,6 +14,8 @@ import (
 
 // finding is a site whose articles have their titles as names.
 type finding struct {
+	*bundle
+	site    int64
 	editor  *kb.Editor
 	visitor *kb.Visitor
 	shelf   int64
@@ -37,7 +39,7 @@ func newFinding(t testing.TB, store backend) finding {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return finding{e, v, c.ID}
+	return finding{b, site.ID, e, v, c.ID}
 }
 
 // add publishes an article in a language.

@@ -278,6 +278,7 @@ func (s searcher) load(ctx context.Context, hits []rankedHit, q *question) ([]Fo
 		return nil, err
 	}
 	words := q.marks()
+	stems := map[[2]string]string{} // texts have most words in common
 	var found []Found
 	for _, h := range hits {
 		i := slices.IndexFunc(articles, func(a ArticleRevision) bool { return a.Article.ID == h.ArticleID })
@@ -285,7 +286,14 @@ func (s searcher) load(ctx context.Context, hits []rankedHit, q *question) ([]Fo
 			continue // it has been deleted since
 		}
 		t := articles[i].Revision.Serve(h.Locale)
-		stem := func(word string) string { return search.Stem(languageOf(t.Locale), word) }
+		language := languageOf(t.Locale)
+		stem := func(word string) string {
+			of := [2]string{language, word}
+			if _, known := stems[of]; !known {
+				stems[of] = search.Stem(language, word)
+			}
+			return stems[of]
+		}
 		found = append(found, Found{articles[i], t.Locale, highlight(t.Title, t.Summary, t.Content, words, stem)})
 	}
 	return found, nil

@@ -112,7 +112,7 @@ func (r kbReader) PostingsAmong(ctx context.Context, documents []int64, terms []
 
 func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (documents int64, each []int64, err error) {
 	each = make([]int64, len(terms))
-	_, err = query(ctx, r.src, func(db *data) (any, error) {
+	_, err = query(ctx, r.src, func(db *data) (bool, error) {
 		for _, d := range r.documents(db) {
 			if !d.Published {
 				continue
@@ -122,7 +122,7 @@ func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (d
 				each[i] += int64(len(matching(d.Terms, kb.SearchTerm{Text: t})))
 			}
 		}
-		return nil, nil
+		return true, nil
 	})
 	for i := range each {
 		each[i] = min(each[i], int64(limit))

@@ -17,7 +17,7 @@ func Marks(text string, query [][]Term) []Range { return StemMarks(text, query, 
 
 // StemMarks is Marks which also marks words whose stem is a term of the query, and the compounds that end with one.
 func StemMarks(text string, query [][]Term, stem func(word string) string) []Range {
-	terms := wantedTerms{slices.Concat(query...), stem}
+	terms := wantedTerms{slices.Concat(query...), stem, map[string]bool{}}
 	if len(terms.terms) == 0 {
 		return nil
 	}
@@ -125,6 +125,7 @@ func wantedAsOne(text string, words []Range, query wantedTerms) bool {
 type wantedTerms struct {
 	terms []Term
 	stem  func(word string) string // nil: stems are not compared
+	seen  map[string]bool          // whether words match
 }
 
 func matches(term string, query wantedTerms) bool {
@@ -133,7 +134,15 @@ func matches(term string, query wantedTerms) bool {
 			return term == q.Text || q.Prefix && strings.HasPrefix(term, q.Text)
 		})
 	}
-	return in(term) || query.stem != nil && (in(query.stem(term)) || in(Tail(term)))
+	if query.stem == nil {
+		return in(term)
+	}
+	found, known := query.seen[term]
+	if !known {
+		found = in(term) || in(query.stem(term)) || in(Tail(term))
+		query.seen[term] = found
+	}
+	return found
 }
 
 // markCharacters marks the bigrams of a run that match the query; adjacent marks are merged. The run begins at offset.

@@ -29,7 +29,7 @@ var stopWords = map[string]map[string]bool{
 		devo di dove e ed era essere fa fare gli ha ho i il in io l la le lei li lo loro lui ma me mi mia mie miei mio ne nei nel nella
 		noi o per perche piu posso puo qual quale quali quando quanto quello questa queste questi questo qui se sei si sono su sua sue suoi
 		sul sulla suo ti tu tua tuo un una uno vi voglio voi`),
-	"pt": listed(`a ao aos as ate com como da das de dela dele devo do dos e ela elas ele eles em entre era essa esse esta estao estar este
+	"pt": listed(`a ao aos as ate com como da das de dela dele devo do dos e ela elas ele em entre era essa esse esta estao estar este
 		estou eu fazer foi ha isso isto ja la lhe mais mas me meu meus minha minhas muito na nas no nos nossa nosso o oi ola onde os ou para
 		pela pelo pode podem por porque posso qual quais quando quanto que quem quero se ser seu seus sobre sou sua suas
 		tem tenho ter teu tu tua um uma umas uns voce voces`),

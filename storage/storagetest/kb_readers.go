@@ -217,12 +217,10 @@ func testArticleSearchLanguages(t *testing.T, b Backend) {
 // Of many documents with a term, those that are most about it are found.
 func testArticleSearchLimits(t *testing.T, b Backend) {
 	w := newLibrary(t, b)
-	var documents []kb.Document
 	for i := range 7 {
 		d := newDocument("en", "word", "", "")
 		d.Terms[0].Weight = int64([]int{5, 1, 9, 5, 7, 2, 3}[i])
 		d.Terms = append(d.Terms, kb.WeightedTerm{Term: "work", Rank: kb.InContent, Weight: 1})
-		documents = append(documents, d)
 		w.addArticle(t, i != 4, d)
 	}
 	read := func(limit int, published bool, words ...string) (weights []int64) {

@@ -118,6 +118,7 @@ func (w *world) newSite(path string) kb.Site {
 		Look: kb.Look{Accent: "#016770", LogoID: 7, HidePopular: true, Texts: map[string]kb.LookText{
 			"en": {Title: w.mark + ` \' "<`, Searches: []string{"a", "b"}, FooterLinks: []kb.Link{{Name: "Terms", URL: "https://example.com/"}}},
 		}},
+		Search:        kb.SearchSettings{Synonyms: [][]string{{"invoice", w.mark}}, Pins: []kb.Pin{{Query: "a b", Articles: []int64{7, 8}}}},
 		DefaultLocale: w.account.DefaultLocale, Languages: w.account.Languages,
 	}
 }

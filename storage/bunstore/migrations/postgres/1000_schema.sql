@@ -1298,6 +1298,7 @@ CREATE TABLE hw_sites (
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     look TEXT NOT NULL DEFAULT '{}',
+    search TEXT NOT NULL DEFAULT '{}',
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, mailbox_id) REFERENCES hw_mailboxes (account_id, id)
 );
