@@ -212,6 +212,11 @@ type shelves interface {
 }
 
 // check validates a filter: its collection and categories must exist.
+// narrows reports whether only some articles are wanted.
+func (f ArticleFilter) narrows() bool {
+	return f.CollectionID != 0 || f.CategoryID != 0 || f.IDs != nil || f.Loose || f.Outdated || f.Drafts
+}
+
 func (f ArticleFilter) check(ctx context.Context, r shelves) error {
 	if err := f.bounded(); err != nil {
 		return err

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
+	"unicode"
 
 	"golang.org/x/text/language"
 
 	"github.com/helpwright/helpwright/kb/contenthtml"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/plain"
 	"github.com/helpwright/helpwright/storage/search"
 )
@@ -23,15 +24,14 @@ const (
 // SearchTerm is a term of a [Document] to search for, or the prefix of one.
 type SearchTerm = search.Term
 
-// Rank says where the words of a query were found. Lower ranks are better hits.
+// Rank says where a term of a document is found first. Lower ranks are better.
 type Rank int
 
 // The ranks.
 const (
-	InTitle   Rank = iota // all words are in the title
-	InSummary             // all are in the title or the summary, and not all in the title
-	InContent             // all are in the title, the summary or the content, and not all in the first two
-	ranks
+	InTitle   Rank = iota
+	InSummary      // or in a heading
+	InContent
 )
 
 // Document is the search index entry of an article's live revision in one language.
@@ -40,19 +40,37 @@ type Document struct {
 	Language  string // of the locale, such as pt of pt-BR
 	Source    bool   // whether it is the article's source locale
 	Published bool
-	// Title, Summary and Content are the terms of each field: sorted, distinct, made of letters and digits.
-	Title, Summary, Content []string
+	Terms     []WeightedTerm // sorted by term, which are distinct: made of letters and digits, or of "_r" and letters
 }
 
-// SearchQuery finds documents.
-type SearchQuery struct {
-	Rank Rank
-	// Words lists the words of the query, all of which must match, each by any of its terms. It is never empty.
-	Words [][]SearchTerm
+// WeightedTerm is a term of a document.
+type WeightedTerm struct {
+	Term   string
+	Rank   Rank
+	Weight int64 // how much the document is about it, from 1 to 1000
+}
+
+// Posting says that a document has a term.
+type Posting struct {
+	DocumentID int64
+	WeightedTerm
+}
+
+// PostingQuery asks which documents have some terms.
+type PostingQuery struct {
+	Terms  []SearchTerm
+	Last   Rank          // the last rank that is wanted
+	Filter ArticleFilter // Brief has no meaning
+	Limit  int           // of each term and rank
+}
+
+// DocumentQuery asks for documents in the languages in which they are shown.
+type DocumentQuery struct {
+	IDs      []int64 // of documents
+	Articles []int64 // or their published ones, when there are no IDs
 	// Locales are in order of preference. Each article is searched only in the first of them that it has, or in its source
 	// locale when it has none.
 	Locales []LocaleChoice
-	Filter  ArticleFilter
 }
 
 // LocaleChoice is one locale or, without a locale, the first by code of a language's locales.
@@ -80,18 +98,16 @@ type Highlight struct {
 func documents(r Revision) []Document {
 	var all []Document
 	source, _ := r.Translation(r.SourceLocale)
-	shared := searchTerms(contenthtml.Text(source.Content))
 	for _, t := range r.Translations {
 		if t.Title == "" {
 			continue
 		}
-		d := Document{
-			Locale: t.Locale, Language: languageOf(t.Locale), Source: t.Locale == r.SourceLocale, Published: r.Status == Published,
-			Title: searchTerms(t.Title), Summary: searchTerms(cmp.Or(t.Summary, source.Summary)), Content: shared,
-		}
+		d := Document{Locale: t.Locale, Language: languageOf(t.Locale), Source: t.Locale == r.SourceLocale, Published: r.Status == Published}
+		content, language := source.Content, languageOf(r.SourceLocale)
 		if t.Content != "" && t.Locale != r.SourceLocale {
-			d.Content = searchTerms(contenthtml.Text(t.Content))
+			content, language = t.Content, d.Language
 		}
+		d.Terms = weightedTerms(fields(t.Title, cmp.Or(t.Summary, source.Summary), content, d.Language, language))
 		all = append(all, d)
 	}
 	return all
@@ -127,19 +143,6 @@ func choices(fallback string, wanted []string) []LocaleChoice {
 // maxChoices limits how many locales a search considers.
 const maxChoices = 30
 
-func searchTerms(text string) []string {
-	if len(text) > MaxSearchText {
-		text = plain.Text(text[:MaxSearchText])
-	}
-	terms, size := search.Terms(text), 0
-	for i, t := range terms {
-		if size += len(t); size > MaxSearchTerms {
-			return terms[:i]
-		}
-	}
-	return terms
-}
-
 // index updates the search index with an article's live revision.
 func index(ctx context.Context, tx Tx, articleID int64, documents []Document) error {
 	if err := tx.SetDocuments(ctx, articleID, documents); err != nil {
@@ -147,77 +150,37 @@ func index(ctx context.Context, tx Tx, articleID int64, documents []Document) er
 	}
 	var words []string
 	for _, d := range documents {
-		words = append(append(words, d.Title...), d.Summary...)
+		for _, t := range d.Terms {
+			if spelled(t.Term) {
+				words = append(words, t.Term)
+			}
+		}
 	}
 	slices.Sort(words)
-	words = slices.DeleteFunc(slices.Compact(words), func(w string) bool { return search.Variants(w) == nil })
-	if len(words) == 0 {
+	if words = slices.Compact(words); len(words) == 0 {
 		return nil
 	}
 	return tx.AddSpellings(ctx, words)
 }
 
-// misspelled extends each word of a query by the words of titles and summaries that differ from it by one character. It does
-// so only when no article matches all words as given, which an empty first page shows; a later page may be empty anyway.
-func (s searcher) misspelled(ctx context.Context, q SearchQuery, first bool) (words [][]SearchTerm, near bool, err error) {
-	var variants []string
-	for _, word := range q.Words {
-		variants = append(variants, search.Variants(word[0].Text)...)
-	}
-	if len(variants) == 0 {
-		return q.Words, false, nil
-	}
-	if !first {
-		if found, err := anything(ctx, s.find, q); err != nil || found {
-			return q.Words, false, err
-		}
-	}
-	known, err := s.spellings.Spellings(ctx, variants)
-	if err != nil {
-		return nil, false, err
-	}
-	for _, word := range q.Words {
-		all := slices.Clone(word)
-		for _, w := range known {
-			if search.Misspelled(word[0].Text, w) && len(all) < len(word)+maxSpellings {
-				all, near = append(all, SearchTerm{Text: w}), true
-			}
-		}
-		words = append(words, all)
-	}
-	return words, near, nil
-}
-
-// finder is a store's FindArticles or FindPublished.
-type finder func(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
-
-// maxSpellings limits the corrections of one word of a query.
-const maxSpellings = 8
-
-// anything reports whether a query has any hits.
-func anything(ctx context.Context, find finder, q SearchQuery) (bool, error) {
-	for q.Rank = range ranks {
-		hits, err := find(ctx, q, storage.Seek{Limit: 1})
-		if err != nil || len(hits) > 0 {
-			return len(hits) > 0, err
-		}
-	}
-	return false, nil
+// spelled reports whether a term is a word that a query may have misspelled.
+func spelled(term string) bool {
+	return search.Variants(term) != nil && !strings.ContainsFunc(term, func(r rune) bool { return r == '_' || unicode.IsNumber(r) })
 }
 
 // highlight marks the matched words.
-func highlight(title, summary, content string, words [][]SearchTerm) Highlight {
+func highlight(title, summary, content string, words [][]SearchTerm, stem func(string) string) Highlight {
 	text := contenthtml.Text(content)
 	if len(text) > MaxSearchText {
 		text = plain.Text(text[:MaxSearchText])
 	}
-	marks := search.Marks(text, words)
+	marks := search.StemMarks(text, words, stem)
 	if len(marks) == 0 {
-		if in := search.Marks(summary, words); len(in) > 0 || text == "" {
+		if in := search.StemMarks(summary, words, stem); len(in) > 0 || text == "" {
 			text, marks = summary, in
 		}
 	}
-	return Highlight{Title: search.Highlight(title, search.Marks(title, words)), Snippet: search.Snippet(text, marks)}
+	return Highlight{Title: search.Highlight(title, search.StemMarks(title, words, stem)), Snippet: search.Snippet(text, marks)}
 }
 
 // Found is an article that a search found.
@@ -227,15 +190,17 @@ type Found struct {
 	Highlight Highlight
 }
 
-// Search finds articles by the words of a query in their live revision: matches in titles rank before summaries, and these
-// before contents. Each article is searched in the language that [Text.Serve] picks for these locales. The last word may be
-// incomplete, and when no article matches all words, each may be misspelled by one character. It needs articles.view.
+// Search finds articles by the words of a question in their live revision. It ranks them by how much they are about the words,
+// of which rare ones count more, and titles more than summaries and headings, and these more than contents; it leaves out
+// articles that are about little of the question. Words are found in all their forms in the article's language, the last one
+// may be incomplete, and one that no article has may be misspelled. Each article is searched in the language that [Text.Serve]
+// picks for these locales. At most [MaxHits] articles are found. It needs articles.view.
 func (e *Editor) Search(ctx context.Context, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	r, err := e.guard.Read(ArticlesView)
 	if err != nil {
 		return storage.Page[Found]{}, err
 	}
-	s := searcher{find: r.FindArticles, spellings: r, articles: r.LiveArticles, site: e.site}
+	s := searcher{postings: r.Postings, index: r, articles: r.LiveArticles, site: e.site}
 	return s.search(ctx, r, query, wanted, filter, req)
 }
 
@@ -245,7 +210,7 @@ func (v *Visitor) Search(ctx context.Context, query string, wanted []string, fil
 	if err != nil {
 		return storage.Page[Found]{}, err
 	}
-	s := searcher{find: r.FindPublished, spellings: r, articles: r.PublishedArticles, site: v.site}
+	s := searcher{postings: r.PublishedPostings, index: r, articles: r.PublishedArticles, site: v.site}
 	page, err := s.search(ctx, r, query, wanted, filter, req)
 	for i, f := range page.Items {
 		page.Items[i].ArticleRevision = f.shown()
@@ -255,78 +220,52 @@ func (v *Visitor) Search(ctx context.Context, query string, wanted []string, fil
 
 // searcher searches what a handle may read.
 type searcher struct {
-	find      finder
-	spellings PublicSearcher
-	articles  func(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
-	site      Site
+	postings func(ctx context.Context, q PostingQuery) ([][]Posting, error) // a store's Postings or PublishedPostings
+	index    PublicSearcher
+	articles func(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
+	site     Site
 }
 
 func (s searcher) search(ctx context.Context, in shelves, query string, wanted []string, filter ArticleFilter, req storage.PageRequest) (storage.Page[Found], error) {
 	if err := filter.check(ctx, in); err != nil {
 		return storage.Page[Found]{}, err
 	}
-	q := SearchQuery{Locales: choices(s.site.DefaultLocale, wanted), Filter: filter}
-	if q.Words = search.Query(query); len(q.Words) == 0 {
-		return storage.Page[Found]{}, nil
-	}
-	list := func() (storage.Page[rankedHit], error) {
-		return storage.List(req, false, rankedHit.position, func(seek storage.Seek) ([]rankedHit, error) { return s.hits(ctx, q, seek) })
-	}
-	ranked, err := list()
-	if err == nil && len(ranked.Items) == 0 {
-		var near bool
-		if q.Words, near, err = s.misspelled(ctx, q, req.Cursor == ""); near && err == nil {
-			ranked, err = list()
+	var all []rankedHit
+	var q *question
+	ranked, err := storage.List(req, false, rankedHit.position, func(seek storage.Seek) ([]rankedHit, error) {
+		if q == nil { // not before the request is checked
+			q = s.ask(query, wanted)
+			var err error
+			if all, err = s.rank(ctx, q, filter); err != nil {
+				return nil, err
+			}
 		}
-	}
+		return sought(all, seek), nil
+	})
 	if err != nil {
 		return storage.Page[Found]{}, err
 	}
-	found, err := s.load(ctx, ranked.Items, q.Words)
+	found, err := s.load(ctx, ranked.Items, q)
 	return storage.Page[Found]{Items: found, Next: ranked.Next, Prev: ranked.Prev}, err
 }
 
-// rankedHit is a hit with its place in the list.
-type rankedHit struct {
-	Hit
-	rank Rank
-}
-
-func (h rankedHit) position() storage.Position { return storage.Position{Key: int64(h.rank), ID: h.ID} }
-
-// hits lists hits by rank, then by document.
-func (s searcher) hits(ctx context.Context, q SearchQuery, seek storage.Seek) ([]rankedHit, error) {
-	order := []Rank{InTitle, InSummary, InContent}
+// sought returns the part of sorted hits that a page is read from.
+func sought(all []rankedHit, seek storage.Seek) []rankedHit {
+	all = slices.Clone(all)
 	if seek.Desc {
-		slices.Reverse(order)
+		slices.Reverse(all)
 	}
-	within := storage.Seek{Desc: seek.Desc}
 	if seek.From != nil {
-		i := slices.Index(order, Rank(seek.From.Key))
-		if i < 0 {
-			return nil, fault.Field("cursor", "is not a cursor of this list")
-		}
-		order, within.From = order[i:], &storage.Position{ID: seek.From.ID}
+		all = slices.DeleteFunc(all, func(h rankedHit) bool {
+			at := comparePositions(h.position(), *seek.From)
+			return at == 0 || at > 0 == seek.Desc
+		})
 	}
-	var all []rankedHit
-	for _, q.Rank = range order {
-		if within.Limit = seek.Limit - len(all); within.Limit <= 0 {
-			break
-		}
-		found, err := s.find(ctx, q, within)
-		if err != nil {
-			return nil, err
-		}
-		for _, h := range found {
-			all = append(all, rankedHit{h, q.Rank})
-		}
-		within.From = nil
-	}
-	return all, nil
+	return all[:min(len(all), max(seek.Limit, 0))]
 }
 
 // load reads the articles of hits, in their order.
-func (s searcher) load(ctx context.Context, hits []rankedHit, words [][]SearchTerm) ([]Found, error) {
+func (s searcher) load(ctx context.Context, hits []rankedHit, q *question) ([]Found, error) {
 	if len(hits) == 0 {
 		return nil, nil
 	}
@@ -338,6 +277,8 @@ func (s searcher) load(ctx context.Context, hits []rankedHit, words [][]SearchTe
 	if err != nil {
 		return nil, err
 	}
+	words := q.marks()
+	stems := map[[2]string]string{} // texts have most words in common
 	var found []Found
 	for _, h := range hits {
 		i := slices.IndexFunc(articles, func(a ArticleRevision) bool { return a.Article.ID == h.ArticleID })
@@ -345,7 +286,15 @@ func (s searcher) load(ctx context.Context, hits []rankedHit, words [][]SearchTe
 			continue // it has been deleted since
 		}
 		t := articles[i].Revision.Serve(h.Locale)
-		found = append(found, Found{articles[i], t.Locale, highlight(t.Title, t.Summary, t.Content, words)})
+		language := languageOf(t.Locale)
+		stem := func(word string) string {
+			of := [2]string{language, word}
+			if _, known := stems[of]; !known {
+				stems[of] = search.Stem(language, word)
+			}
+			return stems[of]
+		}
+		found = append(found, Found{articles[i], t.Locale, highlight(t.Title, t.Summary, t.Content, words, stem)})
 	}
 	return found, nil
 }

@@ -213,15 +213,11 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 	words = slices.Compact(words)
 	words = words[:min(len(words), maxRelatedWords)]
 	hits, words := q.Words.known(words)
-	found, err := r.FindPublishedEach(ctx, SearchQuery{Rank: InTitle, Locales: choices(v.site.DefaultLocale, []string{q.Locale})}, words, maxRelatedHits)
+	found, err := withTitles(ctx, r, words, choices(v.site.DefaultLocale, []string{q.Locale}))
 	if err != nil {
 		return nil, err
 	}
-	for i, of := range found {
-		var articles []int64
-		for _, h := range of {
-			articles = append(articles, h.ArticleID)
-		}
+	for i, articles := range found {
 		q.Words.add(words[i].Text, articles)
 		hits = append(hits, articles)
 	}
@@ -267,6 +263,45 @@ func (v *Visitor) Related(ctx context.Context, a ArticleRevision, q RelatedQuery
 	return list, nil
 }
 
+// withTitles returns for each word the articles that have it in the title that is shown; none for a word that too many have.
+func withTitles(ctx context.Context, r PublicSearcher, words []SearchTerm, locales []LocaleChoice) ([][]int64, error) {
+	if len(words) == 0 {
+		return nil, nil
+	}
+	found, err := r.PublishedPostings(ctx, PostingQuery{Terms: words, Last: InTitle, Limit: maxRelatedHits})
+	if err != nil {
+		return nil, err
+	}
+	var documents []int64
+	for i, of := range found {
+		if len(of) == maxRelatedHits {
+			found[i] = nil
+		}
+		for _, p := range found[i] {
+			documents = append(documents, p.DocumentID)
+		}
+	}
+	slices.Sort(documents)
+	shown, err := r.FindDocuments(ctx, DocumentQuery{IDs: slices.Compact(documents), Locales: locales})
+	if err != nil {
+		return nil, err
+	}
+	articles := map[int64]int64{}
+	for _, h := range shown {
+		articles[h.ID] = h.ArticleID
+	}
+	all := make([][]int64, len(words))
+	for i, of := range found {
+		for _, p := range of {
+			if id := articles[p.DocumentID]; id != 0 {
+				all[i] = append(all[i], id)
+			}
+		}
+		slices.Sort(all[i])
+	}
+	return all, nil
+}
+
 // MaxFound is the highest count that [Visitor.CountFound] returns.
 const MaxFound = 100
 
@@ -276,18 +311,8 @@ func (v *Visitor) CountFound(ctx context.Context, query string, wanted []string)
 	if err != nil {
 		return 0, false, err
 	}
-	s := searcher{find: r.FindPublished, spellings: r, site: v.site}
-	q := SearchQuery{Locales: choices(v.site.DefaultLocale, wanted)}
-	if q.Words = search.Query(query); len(q.Words) == 0 {
-		return 0, false, nil
-	}
-	hits, err := s.hits(ctx, q, storage.Seek{Limit: MaxFound + 1})
-	if err == nil && len(hits) == 0 {
-		var near bool
-		if q.Words, near, err = s.misspelled(ctx, q, true); near && err == nil {
-			hits, err = s.hits(ctx, q, storage.Seek{Limit: MaxFound + 1})
-		}
-	}
+	s := searcher{postings: r.PublishedPostings, index: r, site: v.site}
+	hits, err := s.rank(ctx, s.ask(query, wanted), ArticleFilter{})
 	return min(len(hits), MaxFound), len(hits) > MaxFound, err
 }
 

@@ -44,6 +44,7 @@ type Site struct {
 	HTMLHead   string // HTML for the head element of every page
 	Visibility Visibility
 	Look       Look
+	Search     SearchSettings
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 

@@ -264,19 +264,23 @@ type CountWriter interface {
 
 // SearchReader finds articles of the site by their documents, including unpublished ones.
 type SearchReader interface {
-	// FindArticles lists the documents that match a query by document id, at most one per article.
-	FindArticles(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
+	// Postings returns, for each term of the query, the postings of the documents that have it, by rank; within a rank at most
+	// the query's limit, by term, weight, and document, all descending.
+	Postings(ctx context.Context, q PostingQuery) ([][]Posting, error)
 }
 
 // PublicSearcher finds published articles.
 type PublicSearcher interface {
-	// FindPublished is FindArticles restricted to published articles.
-	FindPublished(ctx context.Context, q SearchQuery, seek storage.Seek) ([]Hit, error)
-	// FindPublishedEach is FindPublished for each of several words separately, which replace the Words of the query. It returns
-	// the hits of each word by id, in the order of the words, and none of a word that has limit hits or more.
-	FindPublishedEach(ctx context.Context, q SearchQuery, words []SearchTerm, limit int) ([][]Hit, error)
+	// PublishedPostings is Postings restricted to published documents.
+	PublishedPostings(ctx context.Context, q PostingQuery) ([][]Posting, error)
+	// PostingsAmong returns the postings of documents, which Postings has returned, for some terms, by document and term.
+	PostingsAmong(ctx context.Context, documents []int64, terms []SearchTerm) ([]Posting, error)
+	// Frequencies returns how many published documents there are, and how many have each of some terms, counting to a limit.
+	Frequencies(ctx context.Context, terms []string, limit int) (documents int64, each []int64, err error)
+	// FindDocuments returns those of some documents that are in the languages in which their articles are shown, by id.
+	FindDocuments(ctx context.Context, q DocumentQuery) ([]Hit, error)
 	// Spellings returns the words added by AddSpellings that share a variant (search.Variants) with the given ones, sorted, at
-	// most 100.
+	// most 500.
 	Spellings(ctx context.Context, variants []string) ([]string, error)
 }
 

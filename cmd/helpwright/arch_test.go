@@ -129,6 +129,8 @@ var holders = map[string][]string{
 	module + "/helpdesk/passkey":                 {"cmd/...", "examples/..."},
 	"github.com/golang-jwt/jwt/v5":               {"helpdesk/internal/portaltoken"},
 	"github.com/yuin/goldmark/...":               {"kb/contenthtml"},
+	"github.com/blevesearch/snowballstem":        {"storage/search"},
+	"github.com/blevesearch/snowballstem/...":    {"storage/search"},
 	"blitiri.com.ar/go/spf":                      {"helpdesk/mailauth"},
 	"github.com/alecthomas/kong":                 {"cmd/..."},
 	"github.com/prometheus/...":                  {"cmd/helpwright/internal/metrics"},

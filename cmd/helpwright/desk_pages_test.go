@@ -150,7 +150,7 @@ func (a *agents) pages() []deskPage {
 		{"notifications", "/notifications"}, {"notifications-unread", "/notifications?unread=1"}, {"settings-notifications", "/settings/notifications"},
 		{"help", "/help/1"}, {"help-article", "/help/1/a/1"}, {"help-translation", "/help/1/a/1?to=de"}, {"help-translation-rtl", "/help/1/a/1?to=ar"}, {"help-plain", "/help/1/a/1?to=de&plain=1"},
 		{"forgot", "/../../forgot"}, {"setup-team", "/setup/team"}, {"setup-mailbox", "/setup/mailbox"}, {"setup-colleagues", "/setup/colleagues"},
-		{"help-history", "/help/1/a/1/history"}, {"help-revision", "/help/1/a/1/history/1"}, {"help-files", "/help/1/files"}, {"help-look", "/help/1/look"},
+		{"help-history", "/help/1/a/1/history"}, {"help-revision", "/help/1/a/1/history/1"}, {"help-files", "/help/1/files"}, {"help-look", "/help/1/look"}, {"help-search", "/help/1/search"},
 	}
 }
 

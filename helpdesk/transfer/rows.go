@@ -106,7 +106,7 @@ func LeftOut() map[string]string {
 		"hw_rule_passes":            "see RuleRuns",
 		"hw_rule_replays":           "see RuleReplays",
 		"hw_replayed_conversations": "see RuleReplays",
-		"hw_article_terms":          "see hw_conversation_search",
+		"hw_article_postings":       "see hw_conversation_search",
 		"hw_article_spellings":      "see hw_conversation_search",
 		"hw_article_reactions":      "the revisions have the totals; who reacted depends on a key of the other server",
 	}

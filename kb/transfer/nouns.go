@@ -56,6 +56,7 @@ type nouns struct {
 type look struct {
 	SiteID int64
 	kb.Look
+	Search kb.SearchSettings
 }
 
 func (n *nouns) all() []transfer.Noun[*target] {
@@ -162,6 +163,11 @@ func (n *nouns) rest() {
 		for _, id := range []*int64{&l.LogoID, &l.LogoDarkID, &l.FaviconID, &l.SocialImageID} {
 			v.Loose("file", id)
 		}
+		for _, p := range l.Search.Pins {
+			for i := range p.Articles {
+				v.Loose("article", &p.Articles[i])
+			}
+		}
 	}}
 }
 
@@ -186,7 +192,7 @@ func inserted[T, F any](of func(tx kb.Tx) storage.Rows[T, F]) insertFunc[T] {
 // insertSites gives a site whose address is taken another one. Its look follows, when its files are there.
 func insertSites(ctx context.Context, x *target, all []*kb.Site) error {
 	for _, s := range all {
-		s.Look = kb.Look{}
+		s.Look, s.Search = kb.Look{}, kb.SearchSettings{}
 		if x.of.taken[s.HostKey+"/"+s.Path] {
 			s.CustomDomain, s.Subdomain, s.HostKey = "", "", kb.SharedHost
 			s.Path = x.of.freePath(s)
@@ -270,7 +276,7 @@ func insertLooks(ctx context.Context, x *target, all []*look) error {
 		if err != nil {
 			return err
 		}
-		s.Look = l.Look
+		s.Look, s.Search = l.Look, l.Search
 		if err := x.Sites().Update(ctx, &s); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func Export(ctx context.Context, store kb.Store, accountID int64, w *transfer.Wr
 		for _, s := range sites {
 			e := &export{w: w, n: n, site: s.ID, r: within(kb.Scope{AccountID: accountID, SiteID: s.ID})}
 			bare := s
-			bare.AccountID, bare.Look, bare.DefaultLocale, bare.Languages = 0, kb.Look{}, "", nil
+			bare.AccountID, bare.Look, bare.Search, bare.DefaultLocale, bare.Languages = 0, kb.Look{}, kb.SearchSettings{}, "", nil
 			if err := n.sites.Write(ctx, w, []kb.Site{bare}); err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func Export(ctx context.Context, store kb.Store, accountID int64, w *transfer.Wr
 					return err
 				}
 			}
-			if err := n.looks.Write(ctx, w, []look{{s.ID, s.Look}}); err != nil {
+			if err := n.looks.Write(ctx, w, []look{{s.ID, s.Look, s.Search}}); err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,7 @@ func (w writer) UpdateAccount(ctx context.Context, a *identity.Account) error {
 
 // ofAccounts are what an account has most of, besides its conversations.
 var ofAccounts = []dependent{
-	{table: "hw_articles", of: "account_id", cost: 5, index: "hw_article_terms"},
+	{table: "hw_articles", of: "account_id", cost: 20},
 	{table: "hw_customers", of: "account_id", cost: 3, index: "hw_customer_search"}, {table: "hw_inbound_mails", of: "account_id"},
 	{table: "hw_webhook_deliveries", of: "account_id"}, {table: "hw_notifications", of: "account_id"},
 	{table: "hw_audit", of: "account_id"}, {table: "hw_events", of: "account_id", key: "seq"},

@@ -643,11 +643,6 @@ func lists() []explained {
 		_, err := r.RevisionsByKey(ctx, []kb.RevisionKey{{ArticleID: 1, Number: 1}, {ArticleID: 2, Number: 1}})
 		return err
 	})
-	addKB("FindPublishedEach", true, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-		q := kb.SearchQuery{Rank: kb.InTitle, Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}}}
-		_, err := r.FindPublishedEach(ctx, q, []kb.SearchTerm{{Text: "pay"}, {Text: "car"}}, seek.Limit)
-		return err
-	})
 	addKB("Spellings", true, func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
 		_, err := r.Spellings(ctx, []string{"pasword", "password"})
 		return err
@@ -655,21 +650,32 @@ func lists() []explained {
 	for name, filter := range map[string]kb.ArticleFilter{
 		"all": {}, "collection": {CollectionID: 1}, "category": {CategoryID: 1}, "ids": {IDs: []int64{1, 2, 3}},
 	} {
-		for rank := kb.InTitle; rank <= kb.InContent; rank++ {
-			q := kb.SearchQuery{
-				Rank: rank, Words: [][]kb.SearchTerm{{{Text: "pay"}}, {{Text: "car", Prefix: true}}},
-				Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}}, Filter: filter,
-			}
-			// PostgreSQL sorts what its index names, SQLite's index has the order.
-			addKB(fmt.Sprintf("FindArticles/%s/%d", name, rank), true, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-				_, err := r.FindArticles(ctx, q, seek)
-				return err
-			})
-			addKB(fmt.Sprintf("FindPublished/%s/%d", name, rank), true, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
-				_, err := r.FindPublished(ctx, q, seek)
-				return err
-			})
-		}
+		q := kb.PostingQuery{Terms: []kb.SearchTerm{{Text: "pay"}, {Text: "car", Prefix: true}}, Last: kb.InContent, Filter: filter}
+		addKB("Postings/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			q.Limit = seek.Limit
+			_, err := r.Postings(ctx, q)
+			return err
+		})
+		addKB("PublishedPostings/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+			q.Limit = seek.Limit
+			_, err := r.PublishedPostings(ctx, q)
+			return err
+		})
+	}
+	addKB("PostingsAmong", true, func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
+		_, err := r.PostingsAmong(ctx, []int64{1, 2, 3}, []kb.SearchTerm{{Text: "pay"}, {Text: "car", Prefix: true}})
+		return err
+	})
+	addKB("Frequencies", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+		_, _, err := r.Frequencies(ctx, []string{"pay", "card"}, seek.Limit)
+		return err
+	})
+	for name, q := range map[string]kb.DocumentQuery{"documents": {IDs: []int64{1, 2, 3}}, "articles": {Articles: []int64{1, 2, 3}}} {
+		q.Locales = []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}}
+		addKB("FindDocuments/"+name, true, func(ctx context.Context, r kb.Reader, _ storage.Seek) error {
+			_, err := r.FindDocuments(ctx, q)
+			return err
+		})
 	}
 	add("SiteByAddress", false, func(ctx context.Context, db *bunstore.DB, _ helpdesk.Reader, _ storage.Seek) error {
 		_, err := db.KB().SiteByAddress(ctx, kb.SharedHost, "5", "")
@@ -935,16 +941,16 @@ func stock(t *testing.T, app *bun.DB) {
 			SELECT 1, 1 + (1 + n.i % 100) % 100, 1 + n.i % 100, n.n, 0, '', '', 0, 0 FROM n`,
 		`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published)
 			SELECT 1, 1, n.i, 'en', 'en', TRUE, TRUE FROM n`,
+		`INSERT INTO hw_article_postings (account_id, site_id, published, rank, term, weight, document_id)
+			SELECT 1, 1, TRUE, n.i % 3, 'pay', n.i, n.i FROM n`,
 		`ANALYZE`,
 	}
 	if strings.Contains(app.String(), "pg") {
 		for i := range statements {
 			statements[i] = strings.ReplaceAll(statements[i], "AS BLOB", "AS BYTEA")
 		}
-		statements[len(statements)-13] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
-		statements[len(statements)-12] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
-		statements[len(statements)-2] = `INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published, title, head, whole)
-			SELECT 1, 1, n.i, 'en', 'en', TRUE, TRUE, '_1 _p1 pay', '_1 _p1 pay card', '_1 _p1 pay card' FROM n`
+		statements[len(statements)-14] = `INSERT INTO hw_customer_search SELECT 1, n.i, 'common' FROM n`
+		statements[len(statements)-13] = `INSERT INTO hw_conversation_search SELECT 1, n.i, '', 'common' FROM n`
 	}
 	for _, statement := range statements {
 		if statement != "ANALYZE" {

@@ -26,7 +26,7 @@ const (
 	manyPages = 64
 )
 
-var fullTextIndexes = [...]string{"hw_customer_search", "hw_conversation_search", "hw_article_terms"}
+var fullTextIndexes = [...]string{"hw_customer_search", "hw_conversation_search"}
 
 // keepMerged merges the segments of the full-text indexes until ctx ends, whenever something was written.
 func (db *DB) keepMerged(ctx context.Context) {

@@ -3,8 +3,10 @@ package bunstore_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
@@ -105,63 +107,18 @@ func (s *bench) articles(b *testing.B, total int) kb.Scope {
 	return scope
 }
 
-// foundSQL is the store's search in English as SQL.
-const foundSQL = `SELECT d.id, d.article_id, d.locale FROM %[2]s
-	WHERE d.account_id = %[1]s1 AND d.site_id = %[1]s2 AND %[3]s
-	AND CASE WHEN d.locale = 'en' THEN 0 WHEN d.language = 'en' THEN 1 WHEN d.source THEN 2 END IS NOT NULL
-	AND NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id AND
-		(CASE WHEN o.locale = 'en' THEN 0 WHEN o.language = 'en' THEN 1 WHEN o.source THEN 2 END, o.locale) <
-		(CASE WHEN d.locale = 'en' THEN 0 WHEN d.language = 'en' THEN 1 WHEN d.source THEN 2 END, d.locale))
-	ORDER BY %[4]s LIMIT 25`
-
-// BenchmarkArticleSearch finds 25 of 100,000 published articles by a word in all titles, by one in half of the contents, and
-// by one in 10 titles; the baseline is the same query by hand. Service is a complete search, with the articles and their
-// highlights; "cardz" is misspelt.
+// BenchmarkArticleSearch asks the service for 25 of 100,000 published articles, with their highlights, in questions of words
+// that are in all titles, in a fifth of the contents, in some, and in ten; "accounz" is misspelt. It reports the slowest of a
+// hundred as p99.
 func BenchmarkArticleSearch(b *testing.B) {
 	benchmarks(b, func(b *testing.B, s *bench) {
 		scope := s.articles(b, 100_000)
 		s.documents(b, scope, 100_000)
 		err := s.db.KB().InTx(b.Context(), scope, func(ctx context.Context, tx kb.Tx) error {
-			return tx.AddSpellings(ctx, []string{"cards", "how", "more", "pay"})
+			return tx.AddSpellings(ctx, []string{"account", "cards", "more", "settings"})
 		})
 		if err != nil {
 			b.Fatal(err)
-		}
-		reader := s.db.KB().Within(scope)
-		for _, test := range []struct {
-			name, word string
-			rank       kb.Rank
-			want       int
-		}{{"Common", "pay", kb.InTitle, 25}, {"Content", "half", kb.InContent, 25}, {"Rare", "rare5", kb.InTitle, 10}, {"None", "nothing", kb.InContent, 0}} {
-			query := s.foundSQL(scope, test.word, test.rank)
-			b.Run(test.name, func(b *testing.B) {
-				ratio(b, func(int) error {
-					rows, err := s.plain.QueryContext(b.Context(), query, scope.AccountID, scope.SiteID)
-					if err != nil {
-						return err
-					}
-					defer rows.Close()
-					n := 0
-					for ; rows.Next(); n++ {
-						var hit kb.Hit
-						if err := rows.Scan(&hit.ID, &hit.ArticleID, &hit.Locale); err != nil {
-							return err
-						}
-					}
-					if n != test.want {
-						return fmt.Errorf("%d articles by hand", n)
-					}
-					return rows.Err()
-				}, func(int) error {
-					found, err := reader.FindPublished(b.Context(), kb.SearchQuery{
-						Rank: test.rank, Words: [][]kb.SearchTerm{{{Text: test.word}}}, Locales: []kb.LocaleChoice{{Locale: "en"}, {Language: "en"}},
-					}, storage.Seek{Limit: 25})
-					if err == nil && len(found) != test.want {
-						return fmt.Errorf("%d articles", len(found))
-					}
-					return err
-				})
-			})
 		}
 		svc, err := kb.New(kb.Config{Store: s.db.KB(), Blobs: memblob.New(), Membership: func(context.Context, kb.Caller, int64) (kb.Membership, error) {
 			return kb.Membership{}, nil
@@ -173,65 +130,39 @@ func BenchmarkArticleSearch(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, query := range []string{"pay", "half", "rare5", "nothing", "cardz", "pay ha", "how to pay half some rare5"} {
-			b.Run("Service/"+strings.ReplaceAll(query, " ", "+"), func(b *testing.B) {
+		for _, query := range []string{
+			"pay", "fifth3", "rare5", "nothing", "accounz", "pay fi", "how do I pay with fifth2 and rare77?",
+			"why can I not pay for word12 and word77 with cards of my account?", "fifth1 fifth2 fifth3 fifth4 pay account cards settings",
+		} {
+			b.Run(strings.ReplaceAll(query, " ", "+"), func(b *testing.B) {
+				var times []time.Duration
 				for b.Loop() {
+					began := time.Now()
 					if _, err := visitor.Search(b.Context(), query, []string{"en"}, kb.ArticleFilter{}, storage.PageRequest{Limit: 25}); err != nil {
 						b.Fatal(err)
 					}
+					times = append(times, time.Since(began))
 				}
+				slices.Sort(times)
+				b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "p99-ms")
 			})
 		}
 	})
 }
 
-// foundSQL is the search for a word by hand.
-func (s *bench) foundSQL(scope kb.Scope, word string, rank kb.Rank) string {
-	token := fmt.Sprintf("_p%d", scope.SiteID)
-	if s.postgres {
-		field := [...]string{"d.title", "d.head", "d.whole"}
-		words := fmt.Sprintf("'''%s'' & (''%s'')'::tsquery", token, word)
-		where := field[rank] + " @@ " + words
-		if rank > kb.InTitle {
-			where += " AND NOT " + field[rank-1] + " @@ " + words
-		}
-		return fmt.Sprintf(foundSQL, "$", "hw_article_documents AS d", where, "d.id")
-	}
-	match := fmt.Sprintf(`("%s" AND "%d%s")`, token, rank, word)
-	if rank > kb.InTitle {
-		match += fmt.Sprintf(` NOT "%d%s"`, rank-1, word)
-	}
-	return fmt.Sprintf(foundSQL, "?", "hw_article_terms AS s CROSS JOIN hw_article_documents AS d",
-		"d.id = s.rowid AND s.hw_article_terms MATCH '"+match+"'", "s.rowid")
-}
-
-// documents indexes the articles of a site: each in English, every tenth in German too.
+// documents indexes the articles of a site, with 46 terms each.
 func (s *bench) documents(b *testing.B, scope kb.Scope, total int) {
 	b.Helper()
-	tokens := fmt.Sprintf("_%[1]d _p%[1]d", scope.SiteID)
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", total)
-	const columns = "account_id, site_id, article_id, locale, language, source, published"
-	var statements []string
-	for locale, from := range map[string]string{"en": "FROM n", "de": "FROM n WHERE i % 10 = 0"} {
-		values := fmt.Sprintf("%d, %d, i, '%[3]s', '%[3]s', %[4]t, TRUE", scope.AccountID, scope.SiteID, locale, locale == "en")
-		if !s.postgres {
-			statements = append(statements, fmt.Sprintf("%sINSERT INTO hw_article_documents (%s) SELECT %s %s", numbers, columns, values, from))
-			continue
-		}
-		title := fmt.Sprintf("'%s how to pay rare' || (i / 10)", tokens)
-		content := " || ' cards more some words word' || (i % 1000) || CASE WHEN i % 2 = 0 THEN ' half' ELSE '' END"
-		vector := func(text string) string { return "array_to_tsvector(string_to_array(" + text + ", ' '))" }
-		statements = append(statements, fmt.Sprintf("%sINSERT INTO hw_article_documents (%s, title, head, whole) SELECT %s, %s, %s, %s %s",
-			numbers, columns, values, vector(title), vector(title+" || ' cards more'"), vector(title+content), from))
+	statements := []string{fmt.Sprintf(`%sINSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published)
+		SELECT %d, %d, i, 'en', 'en', TRUE, TRUE FROM n`, numbers, scope.AccountID, scope.SiteID)}
+	terms := map[string]int{"'pay'": 0, "'rare' || (i / 10)": 0, "'account'": 1, "'card'": 1, "'cards'": 1, "'setting'": 2, "'fifth' || (i % 5)": 2}
+	for n := range 39 {
+		terms[fmt.Sprintf("'word' || (i * %d %% 1000 + %d)", n+1, 1000*(n/20))] = 2
 	}
-	if !s.postgres {
-		at := func(rank int, text string) string {
-			return fmt.Sprintf("replace(' ' || %s, ' ', ' %d')", text, rank)
-		}
-		title, head := "'how pay rare' || (article_id / 10) || ' to'", " || ' cards more'"
-		content := " || ' some word' || (article_id % 1000) || ' words' || CASE WHEN article_id % 2 = 0 THEN ' half' ELSE '' END"
-		statements = append(statements, fmt.Sprintf(`INSERT INTO hw_article_terms (rowid, scope, terms) SELECT id, '%s', %s || %s || %s FROM hw_article_documents`,
-			tokens, at(0, title), at(1, title+head), at(2, title+head+content)))
+	for term, rank := range terms {
+		statements = append(statements, fmt.Sprintf(`%sINSERT INTO hw_article_postings (account_id, site_id, published, rank, term, weight, document_id)
+			SELECT %d, %d, TRUE, %d, %s, 100 + i %% 400, i FROM n WHERE TRUE ON CONFLICT DO NOTHING`, numbers, scope.AccountID, scope.SiteID, rank, term))
 	}
 	for _, statement := range append(statements, "ANALYZE") {
 		if _, err := s.plain.ExecContext(b.Context(), statement); err != nil {

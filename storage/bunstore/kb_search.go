@@ -4,230 +4,218 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/schema"
 
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
-// The tokens of all documents of a site, and of its published ones, so that a search reads no others.
-func siteToken(siteID int64) string      { return "_" + strconv.FormatInt(siteID, 10) }
-func publishedToken(siteID int64) string { return "_p" + strconv.FormatInt(siteID, 10) }
-
-// documentFields are PostgreSQL's columns with the terms of documents up to a rank. SQLite has all terms in one index, each
-// prefixed with its rank.
-var documentFields = [...]string{kb.InTitle: "title", kb.InSummary: "head", kb.InContent: "whole"}
-
-// FindArticles implements [kb.SearchReader].
-func (r kbReader) FindArticles(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
-	return r.find(ctx, q, siteToken(r.scope.SiteID), seek)
+// postingRow says that a document has a term.
+type postingRow struct {
+	bun.BaseModel `bun:"table:hw_article_postings,alias:p"`
+	AccountID     int64
+	SiteID        int64
+	Published     bool
+	Rank          kb.Rank
+	Term          string
+	Weight        int64
+	DocumentID    int64
 }
 
-// FindPublished implements [kb.PublicSearcher].
-func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
-	return r.find(ctx, q, publishedToken(r.scope.SiteID), seek)
+// Postings implements [kb.SearchReader].
+func (r kbReader) Postings(ctx context.Context, q kb.PostingQuery) ([][]kb.Posting, error) {
+	return r.postings(ctx, q, true, false)
 }
 
-// probed is how many documents PostgreSQL checks one by one before it uses the index. For a word so common that the index
-// would take longer, a page fills within them.
-const probed = 300
-
-// find reads documents in id order, the order of SQLite's index, so that a page costs the same however many hits there are.
-// PostgreSQL's index has no order, and its planner cannot know which words are common.
-func (r kbReader) find(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek) ([]kb.Hit, error) {
-	for _, word := range q.Words {
-		if err := checkText(word); err != nil {
-			return nil, err
-		}
-	}
-	for _, c := range q.Locales {
-		if err := checkText(c.Locale, c.Language); err != nil {
-			return nil, err
-		}
-	}
-	if seek.Limit <= 0 {
-		return nil, r.state()
-	}
-	if r.store.postgres {
-		hits, err := r.findAmong(ctx, q, token, seek, probed)
-		if err != nil || len(hits) == seek.Limit {
-			return hits, err
-		}
-	}
-	return r.findAmong(ctx, q, token, seek, 0)
+// PublishedPostings implements [kb.PublicSearcher].
+func (r kbReader) PublishedPostings(ctx context.Context, q kb.PostingQuery) ([][]kb.Posting, error) {
+	return r.postings(ctx, q, true)
 }
 
-// FindPublishedEach implements [kb.PublicSearcher] with one statement for all words, or one per search method on PostgreSQL.
-func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
-	found := make([][]kb.Hit, len(words))
-	if err := checkText(words, q.Locales); err != nil {
+// postingRange is a range of the index: a term or a prefix, at a rank, of documents that are published or not.
+type postingRange struct {
+	place     int // of the term in the query
+	published bool
+	rank      kb.Rank
+	first     string
+	last      string
+}
+
+// maxRanges is how many ranges one statement reads. SQLite limits the parts of a statement to 500.
+const maxRanges = 200
+
+func (r kbReader) postings(ctx context.Context, q kb.PostingQuery, published ...bool) ([][]kb.Posting, error) {
+	found := make([][]kb.Posting, len(q.Terms))
+	if err := checkText(q.Terms); err != nil {
 		return nil, err
 	}
-	if limit <= 0 || len(words) == 0 {
+	if q.Limit <= 0 || len(q.Terms) == 0 {
 		return found, r.state()
 	}
-	if r.store.postgres {
-		all, err := r.findEach(ctx, q, words, limit, probed, found)
-		if err != nil || all {
-			return dropCommon(found, limit), err
+	var ranges []postingRange
+	for i, t := range q.Terms {
+		for rank := kb.InTitle; rank <= q.Last; rank++ {
+			for _, p := range published {
+				ranges = append(ranges, postingRange{i, p, rank, t.Text, lastTerm(t)})
+			}
 		}
 	}
-	_, err := r.findEach(ctx, q, words, limit, 0, found)
-	return dropCommon(found, limit), err
-}
-
-// dropCommon drops the hits of words that have as many as limit.
-func dropCommon(found [][]kb.Hit, limit int) [][]kb.Hit {
-	for i, hits := range found {
-		if len(hits) == limit {
-			found[i] = nil
+	for some := range slices.Chunk(ranges, maxRanges) {
+		if err := r.readRanges(ctx, q, some, found); err != nil {
+			return nil, failure(ctx, err, "article", 0)
 		}
 	}
-	return found
+	for i, list := range found {
+		slices.SortFunc(list, func(a, b kb.Posting) int {
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), -cmp.Compare(a.Term, b.Term), -cmp.Compare(a.Weight, b.Weight), -cmp.Compare(a.DocumentID, b.DocumentID))
+		})
+		if len(published) > 1 {
+			of := [kb.InContent + 1]int{}
+			found[i] = slices.DeleteFunc(list, func(p kb.Posting) bool { of[p.Rank]++; return of[p.Rank] > q.Limit })
+		}
+	}
+	return found, nil
 }
 
-// findEach looks for the words of which there may be more than what was found, as findAmong does, and reports whether it has
-// looked at all documents that there are.
-func (r kbReader) findEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit, n int, found [][]kb.Hit) (all bool, err error) {
+// lastTerm returns the last term that matches a term or a prefix.
+func lastTerm(t kb.SearchTerm) string {
+	if t.Prefix {
+		return t.Text + "\U0010ffff"
+	}
+	return t.Text
+}
+
+// readRanges reads ranges of the index, each from its end to its beginning.
+func (r kbReader) readRanges(ctx context.Context, q kb.PostingQuery, ranges []postingRange, found [][]kb.Posting) error {
+	var ofArticles any = bun.Safe("TRUE")
+	if f := q.Filter; f.CollectionID != 0 || f.CategoryID != 0 || f.IDs != nil || f.Loose || f.Outdated || f.Drafts {
+		only := r.db.NewSelect().TableExpr("hw_article_documents AS d").ColumnExpr("1").
+			Where("d.account_id = p.account_id AND d.id = p.document_id").ApplyQueryBuilder(filtered(f))
+		ofArticles = r.raw("EXISTS (?)", only)
+	}
+	const (
+		from  = "SELECT p.rank, p.term, p.weight, p.document_id FROM hw_article_postings AS p WHERE p.account_id = ? AND p.site_id = ? AND "
+		order = " AND ? ORDER BY p.term DESC, p.weight DESC, p.document_id DESC LIMIT ?"
+	)
+	parts, args := make([]string, len(ranges)), []any{}
+	statement := ""
+	if r.store.postgres { // a shorter statement, quicker to plan
+		for i, g := range ranges {
+			parts[i] = "(?, ?, ?, ?, ?)"
+			args = append(args, g.place, g.published, int(g.rank), g.first, g.last)
+		}
+		statement = "SELECT g.place, f.* FROM (VALUES " + strings.Join(parts, ", ") + ") AS g (place, published, rank, first, last) CROSS JOIN LATERAL (" + from +
+			`p.published = g.published AND p.rank = g.rank AND p.term >= g.first COLLATE "C" AND p.term <= g.last COLLATE "C"` + order + ") AS f"
+		args = append(args, r.scope.AccountID, r.scope.SiteID, ofArticles, q.Limit)
+	} else {
+		for i, g := range ranges {
+			parts[i] = "SELECT " + strconv.Itoa(g.place) + ", f.* FROM (" + from + "p.published = ? AND p.rank = ? AND p.term >= ? AND p.term <= ?" + order + ") AS f"
+			args = append(args, r.scope.AccountID, r.scope.SiteID, g.published, int(g.rank), g.first, g.last, ofArticles, q.Limit)
+		}
+		statement = strings.Join(parts, " UNION ALL ")
+	}
+	return r.rows(ctx, func(rows *sql.Rows) error {
+		var place int
+		var p kb.Posting
+		err := rows.Scan(&place, &p.Rank, &p.Term, &p.Weight, &p.DocumentID)
+		found[place] = append(found[place], p)
+		return err
+	}, statement, args...)
+}
+
+// PostingsAmong implements [kb.PublicSearcher].
+func (r kbReader) PostingsAmong(ctx context.Context, documents []int64, terms []kb.SearchTerm) ([]kb.Posting, error) {
+	if err := checkText(terms); err != nil || len(documents) == 0 || len(terms) == 0 {
+		return nil, cmp.Or(err, r.state())
+	}
+	exact := []string{}
 	var parts []string
 	var args []any
-	for i, word := range words {
-		if len(found[i]) == limit {
+	const among = "SELECT p.rank, p.term, p.weight, p.document_id FROM hw_article_postings AS p WHERE p.account_id = ? AND p.site_id = ? AND p.document_id IN (?) AND "
+	for _, t := range terms {
+		if !t.Prefix {
+			exact = append(exact, t.Text)
 			continue
 		}
-		found[i], q.Words = nil, [][]kb.SearchTerm{{word}}
-		if r.store.postgres {
-			parts, args = append(parts, "(?, ?::tsquery)"), append(args, i, r.tsquery(q, publishedToken(r.scope.SiteID)))
-			continue
-		}
-		s, err := r.among(ctx, q, publishedToken(r.scope.SiteID), storage.Seek{Limit: limit}, n)
-		if err != nil {
-			return false, err
-		}
-		parts, args = append(parts, "SELECT ? AS place, f.* FROM (?) AS f"), append(args, i, s)
+		parts = append(parts, among+"p.term >= ? AND p.term <= ?")
+		args = append(args, r.scope.AccountID, r.scope.SiteID, bun.List(documents), t.Text, lastTerm(t))
 	}
-	if len(parts) == 0 {
-		return true, nil
+	if len(exact) > 0 {
+		parts = append(parts, among+"p.term IN (?)")
+		args = append(args, r.scope.AccountID, r.scope.SiteID, bun.List(documents), bun.List(exact))
 	}
-	statement := strings.Join(parts, " UNION ALL ")
-	if r.store.postgres { // a shorter statement, quicker to build and to parse
-		args = append(args, r.amongPostgres(q, bun.Safe("w.words"), bun.Safe("w.words"), storage.Seek{Limit: limit}, n, false))
-		statement = "SELECT w.place, f.* FROM (VALUES " + strings.Join(parts, ", ") + ") AS w (place, words) CROSS JOIN LATERAL (?) AS f"
-		if n > 0 { // and how many documents that were
-			args = append(args, r.scope.AccountID, r.scope.SiteID, n)
-			statement += ` UNION ALL SELECT -1, COUNT(*), 0, '' FROM (SELECT 1 FROM hw_article_documents AS n
-				WHERE n.account_id = ? AND n.site_id = ? LIMIT ?) AS c`
+	var found []kb.Posting
+	err := r.rows(ctx, func(rows *sql.Rows) error {
+		var p kb.Posting
+		err := rows.Scan(&p.Rank, &p.Term, &p.Weight, &p.DocumentID)
+		found = append(found, p)
+		return err
+	}, strings.Join(parts, " UNION ALL "), args...)
+	slices.SortFunc(found, func(a, b kb.Posting) int {
+		return cmp.Or(cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Term, b.Term))
+	})
+	return slices.Compact(found), failure(ctx, err, "article", 0) // prefixes may have words in common
+}
+
+// Frequencies implements [kb.PublicSearcher].
+func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (documents int64, each []int64, err error) {
+	if err := checkText(terms); err != nil {
+		return 0, nil, err
+	}
+	each = make([]int64, len(terms))
+	parts := []string{"SELECT -1, COUNT(*) FROM (SELECT 1 FROM hw_article_documents WHERE account_id = ? AND site_id = ? AND published = TRUE ORDER BY locale LIMIT ?) AS c"}
+	args := []any{r.scope.AccountID, r.scope.SiteID, limit}
+	for i, t := range terms {
+		for rank := kb.InTitle; rank <= kb.InContent; rank++ {
+			parts = append(parts, `SELECT ?, COUNT(*) FROM (SELECT 1 FROM hw_article_postings
+				WHERE account_id = ? AND site_id = ? AND published = TRUE AND rank = ? AND term = ? LIMIT ?) AS c`)
+			args = append(args, i, r.scope.AccountID, r.scope.SiteID, int(rank), t, limit)
 		}
 	}
 	err = r.rows(ctx, func(rows *sql.Rows) error {
 		var place int
-		var hit kb.Hit
-		if err := rows.Scan(&place, &hit.ID, &hit.ArticleID, &hit.Locale); err != nil {
+		var n int64
+		if err := rows.Scan(&place, &n); err != nil || place < 0 {
+			documents = max(documents, n)
 			return err
 		}
-		if place < 0 {
-			all = hit.ID < int64(n)
-			return nil
-		}
-		found[place] = append(found[place], hit)
+		each[place] = min(each[place]+n, int64(limit))
 		return nil
-	}, statement, args...)
-	for _, hits := range found {
-		slices.SortFunc(hits, func(a, b kb.Hit) int { return cmp.Compare(a.ID, b.ID) })
-	}
-	return all || n == 0, failure(ctx, err, "article", 0)
+	}, strings.Join(parts, " UNION ALL "), args...)
+	return documents, each, failure(ctx, err, "site", r.scope.SiteID)
 }
 
-// findAmong searches only the next n documents, or all hits of the index when n is 0.
-func (r kbReader) findAmong(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) ([]kb.Hit, error) {
-	s, err := r.among(ctx, q, token, seek, n)
-	if err != nil {
-		return nil, err
+// FindDocuments implements [kb.PublicSearcher].
+func (r kbReader) FindDocuments(ctx context.Context, q kb.DocumentQuery) ([]kb.Hit, error) {
+	if err := checkText(q.Locales); err != nil || len(q.IDs)+len(q.Articles) == 0 {
+		return nil, cmp.Or(err, r.state())
+	}
+	s := r.db.NewSelect().Conn(r.conn()).Err(r.state()).TableExpr("hw_article_documents AS d").ColumnExpr("d.id, d.article_id, d.locale").
+		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
+	if len(q.IDs) > 0 {
+		s.Where("d.id IN (?)", bun.List(q.IDs))
+	} else {
+		s.Where("d.article_id IN (?) AND d.published = TRUE", bun.List(q.Articles))
 	}
 	var hits []kb.Hit
-	err = s.Scan(ctx, &hits)
+	err := s.ApplyQueryBuilder(shown(q.Locales)).Order("d.id").Scan(ctx, &hits)
 	return hits, failure(ctx, err, "article", 0)
 }
 
-// among returns the statement of findAmong.
-func (r kbReader) among(ctx context.Context, q kb.SearchQuery, token string, seek storage.Seek, n int) (*bun.SelectQuery, error) {
-	if r.store.postgres {
-		words := bun.SafeQuery("?::tsquery", r.tsquery(q, token))
-		rare := bun.SafeQuery("(SELECT ?)", words) // as the planner assumes
-		return r.amongPostgres(q, rare, words, seek, n, true), nil
-	}
-	match, err := r.matchOfWords(ctx, q.Words, q.Rank)
-	if err != nil {
-		return nil, failure(ctx, err, "article", 0)
-	}
-	match = `("` + token + `" AND ` + match + ")"
-	if q.Rank > kb.InTitle {
-		better, err := r.matchOfWords(ctx, q.Words, q.Rank-1)
-		if err != nil {
-			return nil, failure(ctx, err, "article", 0)
-		}
-		match += " NOT (" + better + ")"
-	}
-	s := r.found().TableExpr("hw_article_terms AS s").Join("CROSS JOIN hw_article_documents AS d").
-		Where("d.id = s.rowid AND s.hw_article_terms MATCH ?", match)
-	return pageBy(s, "s.rowid", seek).ApplyQueryBuilder(searched(q)), nil
-}
-
-// found selects hits of the site.
-func (r kbReader) found() *bun.SelectQuery {
-	return r.db.NewSelect().Conn(r.conn()).Err(r.state()).ColumnExpr("d.id, d.article_id, d.locale").
-		Where("d.account_id = ? AND d.site_id = ?", r.scope.AccountID, r.scope.SiteID)
-}
-
-// tsquery returns the tsquery for PostgreSQL.
-func (r kbReader) tsquery(q kb.SearchQuery, token string) string {
-	return "'" + token + "' & " + tsqueryOfWords(q.Words)
-}
-
-// amongPostgres returns the statement of findAmong on PostgreSQL. It matches a tsquery, but skips documents that match the
-// same at a better rank. Unless the hits of the index are sorted, it reads no more of them than it needs.
-func (r kbReader) amongPostgres(q kb.SearchQuery, words, better schema.QueryAppender, seek storage.Seek, n int, sorted bool) *bun.SelectQuery {
-	next := r.db.NewSelect().TableExpr("hw_article_documents AS n").Where("n.account_id = ? AND n.site_id = ?", r.scope.AccountID, r.scope.SiteID)
-	matching := func(s *bun.SelectQuery, alias bun.Safe) {
-		s.Where("?.? @@ ?", alias, bun.Ident(documentFields[q.Rank]), words)
-		if q.Rank > kb.InTitle {
-			s.Where("NOT ?.? @@ ?", alias, bun.Ident(documentFields[q.Rank-1]), better)
-		}
-	}
-	s := r.found()
-	if n > 0 {
-		pageBy(next, "n.id", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: n})
-		matching(s, "d")
-		return pageBy(s.TableExpr("(?) AS d", next), "d.id", seek).ApplyQueryBuilder(searched(q))
-	}
-	// Sorted first, then filtered by language as far as the page needs.
-	next.ColumnExpr("n.id, n.article_id, n.account_id, n.site_id, n.locale, n.language, n.source, n.id + 0 AS place")
-	matching(next, "n")
-	if !sorted {
-		next.Limit(math.MaxInt32) // the planner then takes the index for all hits, as the words may be rare
-		return s.TableExpr("(?) AS d", next).Limit(int64(seek.Limit)).ApplyQueryBuilder(searched(q))
-	}
-	pageBy(next, "n.id + 0", storage.Seek{Desc: seek.Desc, From: seek.From, Limit: math.MaxInt32}) // the limit preserves the sort
-	return pageBy(s.TableExpr("(?) AS d", next), "d.place", seek).ApplyQueryBuilder(searched(q))
-}
-
-// searched restricts a search to the best language of each article, and to the articles of the query.
-func searched(q kb.SearchQuery) filter {
+// shown restricts documents to the best language of each article.
+func shown(locales []kb.LocaleChoice) filter {
 	// preference returns the rank of a document's locale in the query's list; the source locale comes after the list, others
 	// have no rank.
 	preference := func(alias string) schema.QueryWithArgs {
 		var b strings.Builder
 		var args []any
 		b.WriteString("CASE ")
-		for i, c := range q.Locales {
+		for i, c := range locales {
 			if c.Locale != "" {
 				b.WriteString("WHEN ?.locale = ? ")
 				args = append(args, bun.Ident(alias), c.Locale)
@@ -237,50 +225,42 @@ func searched(q kb.SearchQuery) filter {
 			}
 			b.WriteString("THEN " + strconv.Itoa(i) + " ")
 		}
-		b.WriteString("WHEN ?.source THEN " + strconv.Itoa(len(q.Locales)) + " END")
+		b.WriteString("WHEN ?.source THEN " + strconv.Itoa(len(locales)) + " END")
 		return bun.SafeQuery(b.String(), append(args, bun.Ident(alias))...)
 	}
 	return func(s bun.QueryBuilder) bun.QueryBuilder {
-		s = s.Where("? IS NOT NULL", preference("d")).
+		return s.Where("? IS NOT NULL", preference("d")).
 			Where(`NOT EXISTS (SELECT 1 FROM hw_article_documents AS o WHERE o.account_id = d.account_id AND o.article_id = d.article_id
 				AND (?, o.locale) < (?, d.locale))`, preference("o"), preference("d"))
-		if q.Filter.IDs != nil {
-			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, q.Filter.IDs...)))
+	}
+}
+
+// filtered restricts documents to those of some articles.
+func filtered(f kb.ArticleFilter) filter {
+	return func(s bun.QueryBuilder) bun.QueryBuilder {
+		if f.IDs != nil {
+			s = s.Where("d.article_id IN (?)", bun.List(append([]int64{0}, f.IDs...)))
 		}
-		if q.Filter.CollectionID != 0 {
+		if f.CollectionID != 0 {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
-				AND a.collection_id = ?)`, q.Filter.CollectionID)
+				AND a.collection_id = ?)`, f.CollectionID)
 		}
-		if q.Filter.Outdated {
+		if f.Outdated {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id AND a.outdated > 0)`)
 		}
-		if q.Filter.Drafts {
+		if f.Drafts {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id AND a.draft > 0)`)
 		}
-		if q.Filter.Loose {
+		if f.Loose {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_articles AS a WHERE a.account_id = d.account_id AND a.id = d.article_id
 				AND a.category_ids = '[]')`)
 		}
-		if q.Filter.CategoryID != 0 {
+		if f.CategoryID != 0 {
 			s = s.Where(`EXISTS (SELECT 1 FROM hw_article_categories AS c WHERE c.account_id = d.account_id AND c.article_id = d.article_id
-				AND c.category_id = ?)`, q.Filter.CategoryID)
+				AND c.category_id = ?)`, f.CategoryID)
 		}
 		return s
 	}
-}
-
-// tsqueryOfWords is tsquery with alternative terms for each word.
-func tsqueryOfWords(words [][]kb.SearchTerm) string {
-	all := make([]string, len(words))
-	for i, word := range words {
-		all[i] = tsword(word)
-	}
-	return strings.Join(all, " & ")
-}
-
-// matchOfWords is match for words that are all found at a rank or better.
-func (r kbReader) matchOfWords(ctx context.Context, words [][]kb.SearchTerm, rank kb.Rank) (string, error) {
-	return r.matchWords(ctx, "hw_article_vocabulary", words, rankMark(rank))
 }
 
 // Spellings implements [kb.PublicSearcher].
@@ -289,7 +269,7 @@ func (r kbReader) Spellings(ctx context.Context, variants []string) ([]string, e
 		return nil, r.state()
 	}
 	var words []string
-	err := r.raw("SELECT DISTINCT word FROM hw_article_spellings WHERE account_id = ? AND site_id = ? AND variant IN (?) ORDER BY word LIMIT 100",
+	err := r.raw("SELECT DISTINCT word FROM hw_article_spellings WHERE account_id = ? AND site_id = ? AND variant IN (?) ORDER BY word LIMIT 500",
 		r.scope.AccountID, r.scope.SiteID, bun.List(variants)).Scan(ctx, &words)
 	return words, failure(ctx, err, "site", r.scope.SiteID)
 }
@@ -314,10 +294,8 @@ func (w kbWriter) SetDocuments(ctx context.Context, articleID int64, documents [
 	keep := []string{""}
 	for _, d := range documents {
 		keep = append(keep, d.Locale)
-		for _, terms := range [][]string{d.Title, d.Summary, d.Content} {
-			if err := checkText(terms); err != nil {
-				return err
-			}
+		if err := checkText(d.Terms); err != nil {
+			return err
 		}
 	}
 	_, err := w.deletes((*documentRow)(nil)).Where("d.account_id = ? AND d.article_id = ? AND d.locale NOT IN (?)",
@@ -334,26 +312,6 @@ func (w kbWriter) SetDocuments(ctx context.Context, articleID int64, documents [
 }
 
 func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Document) error {
-	tokens := []string{siteToken(w.scope.SiteID)}
-	if d.Published {
-		tokens = append(tokens, publishedToken(w.scope.SiteID))
-	}
-	if w.store.postgres {
-		vector := func(parts ...[]string) any {
-			all := append([]string{}, tokens...)
-			for _, p := range parts {
-				all = append(all, p...)
-			}
-			return pgdialect.Array(all)
-		}
-		_, err := w.raw(`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published, title, head, whole)
-			VALUES (?, ?, ?, ?, ?, ?, ?, array_to_tsvector(?::text[]), array_to_tsvector(?::text[]), array_to_tsvector(?::text[]))
-			ON CONFLICT (account_id, article_id, locale) DO UPDATE SET language = excluded.language, source = excluded.source, published = excluded.published,
-			title = excluded.title, head = excluded.head, whole = excluded.whole`,
-			w.scope.AccountID, w.scope.SiteID, articleID, d.Locale, d.Language, d.Source, d.Published,
-			vector(d.Title), vector(d.Title, d.Summary), vector(d.Title, d.Summary, d.Content)).Exec(ctx)
-		return err
-	}
 	var id int64
 	err := w.raw(`INSERT INTO hw_article_documents (account_id, site_id, article_id, locale, language, source, published)
 		VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -362,29 +320,21 @@ func (w kbWriter) setDocument(ctx context.Context, articleID int64, d kb.Documen
 	if err != nil {
 		return err
 	}
-	w.store.unmerged.Store(true)
-	_, err = w.raw("INSERT OR REPLACE INTO hw_article_terms (rowid, scope, terms) VALUES (?, ?, ?)",
-		id, strings.Join(tokens, " "), rankedTerms(d)).Exec(ctx)
-	return err
-}
-
-// rankMark returns the prefix of terms found at a rank in SQLite's index.
-func rankMark(rank kb.Rank) string { return strconv.Itoa(int(rank)) }
-
-// rankedTerms returns the terms of a document, once for each rank at which they are found.
-func rankedTerms(d kb.Document) string {
-	var b strings.Builder
-	add := func(rank kb.Rank, parts ...[]string) {
-		for _, part := range parts {
-			for _, term := range part {
-				b.WriteString(rankMark(rank) + term + " ")
-			}
+	if _, err := w.deletes((*postingRow)(nil)).Where("p.account_id = ? AND p.document_id = ?", w.scope.AccountID, id).Exec(ctx); err != nil {
+		return err
+	}
+	var rows []postingRow
+	for _, t := range d.Terms {
+		rows = append(rows, postingRow{
+			AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, Published: d.Published, Rank: t.Rank, Term: t.Term, Weight: t.Weight, DocumentID: id,
+		})
+	}
+	for some := range slices.Chunk(rows, searchBatch) {
+		if _, err := w.inserts(&some).Exec(ctx); err != nil {
+			return err
 		}
 	}
-	add(kb.InTitle, d.Title)
-	add(kb.InSummary, d.Title, d.Summary)
-	add(kb.InContent, d.Title, d.Summary, d.Content)
-	return b.String()
+	return nil
 }
 
 type spellingRow struct {
@@ -395,8 +345,8 @@ type spellingRow struct {
 	Word          string
 }
 
-// spellingBatch is how many rows a single statement writes.
-const spellingBatch = 500
+// searchBatch is how many rows of the search index a single statement writes.
+const searchBatch = 500
 
 // AddSpellings implements [kb.SearchWriter].
 func (w kbWriter) AddSpellings(ctx context.Context, words []string) error {
@@ -404,23 +354,46 @@ func (w kbWriter) AddSpellings(ctx context.Context, words []string) error {
 		return err
 	}
 	var rows []spellingRow
-	flush := func() error {
-		if len(rows) == 0 {
-			return nil
+	for some := range slices.Chunk(words, searchBatch) { // sorted, so that transactions do not deadlock
+		known, err := w.spelled(ctx, some)
+		if err != nil {
+			return failure(ctx, err, "site", w.scope.SiteID)
 		}
-		_, err := w.inserts(&rows).On("CONFLICT DO NOTHING").Exec(ctx)
-		rows = rows[:0]
-		return failure(ctx, err, "site", w.scope.SiteID)
-	}
-	for _, word := range words { // sorted, so that transactions do not deadlock
-		for _, v := range search.Variants(word) {
-			rows = append(rows, spellingRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, Variant: v, Word: word})
-		}
-		if len(rows) >= spellingBatch {
-			if err := flush(); err != nil {
-				return err
+		for _, word := range some {
+			if known[word] {
+				continue
+			}
+			for _, v := range search.Variants(word) {
+				rows = append(rows, spellingRow{AccountID: w.scope.AccountID, SiteID: w.scope.SiteID, Variant: v, Word: word})
 			}
 		}
 	}
-	return flush()
+	for some := range slices.Chunk(rows, searchBatch) {
+		if _, err := w.inserts(&some).On("CONFLICT DO NOTHING").Exec(ctx); err != nil {
+			return failure(ctx, err, "site", w.scope.SiteID)
+		}
+	}
+	return nil
+}
+
+// spelled returns which words are known, as most words of an article are.
+func (w kbWriter) spelled(ctx context.Context, words []string) (map[string]bool, error) {
+	var pairs []string
+	var args []any
+	for _, word := range words {
+		if v := search.Variants(word); v != nil {
+			pairs, args = append(pairs, "(?, ?)"), append(args, search.Beginning(word), word)
+		}
+	}
+	known := map[string]bool{}
+	if len(pairs) == 0 {
+		return known, checkText(words)
+	}
+	var found []string
+	err := w.raw("SELECT word FROM hw_article_spellings WHERE account_id = ? AND site_id = ? AND (variant, word) IN (VALUES "+strings.Join(pairs, ", ")+")",
+		append([]any{w.scope.AccountID, w.scope.SiteID}, args...)...).Scan(ctx, &found)
+	for _, word := range found {
+		known[word] = true
+	}
+	return known, err
 }

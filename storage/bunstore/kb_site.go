@@ -24,6 +24,7 @@ type siteRow struct {
 	HTMLHead      string `bun:"html_head"`
 	Visibility    string
 	Look          object[kb.Look]
+	Search        object[kb.SearchSettings]
 	CreatedAt     int64
 	UpdatedAt     int64
 
@@ -35,7 +36,7 @@ type siteRow struct {
 func (r *siteRow) site() kb.Site {
 	return kb.Site{
 		ID: r.ID, AccountID: r.AccountID, MailboxID: r.MailboxID, Name: r.Name, Path: r.Path, Subdomain: r.Subdomain,
-		CustomDomain: r.CustomDomain, HostKey: r.HostKey, HTMLHead: r.HTMLHead, Visibility: kb.Visibility(r.Visibility), Look: r.Look.Of,
+		CustomDomain: r.CustomDomain, HostKey: r.HostKey, HTMLHead: r.HTMLHead, Visibility: kb.Visibility(r.Visibility), Look: r.Look.Of, Search: r.Search.Of,
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt), DefaultLocale: r.DefaultLocale, Languages: r.Languages,
 	}
 }
@@ -43,7 +44,7 @@ func (r *siteRow) site() kb.Site {
 func siteRowOf(account int64, s *kb.Site) siteRow {
 	return siteRow{
 		ID: s.ID, AccountID: account, MailboxID: s.MailboxID, Name: s.Name, Path: s.Path, Subdomain: s.Subdomain,
-		CustomDomain: s.CustomDomain, HostKey: s.HostKey, HTMLHead: s.HTMLHead, Visibility: string(s.Visibility), Look: object[kb.Look]{s.Look},
+		CustomDomain: s.CustomDomain, HostKey: s.HostKey, HTMLHead: s.HTMLHead, Visibility: string(s.Visibility), Look: object[kb.Look]{s.Look}, Search: object[kb.SearchSettings]{s.Search},
 		CreatedAt: micros(s.CreatedAt), UpdatedAt: micros(s.UpdatedAt),
 	}
 }
@@ -135,7 +136,7 @@ var sites = table[kbWriter, kb.Site, storage.NoFilter, siteRow]{
 		return w.releaseHost(ctx, old.HostKey, 0)
 	},
 	remove:     func(ctx context.Context, w kbWriter, id int64) error { return w.emptySite(ctx, id) },
-	dependents: []dependent{{table: "hw_articles", of: "site_id", cost: 5, index: "hw_article_terms"}},
+	dependents: []dependent{{table: "hw_articles", of: "site_id", cost: 20}},
 }
 
 // Sites implements [kb.Reader].

@@ -182,14 +182,21 @@ func (r kbReader) FirstArticles(ctx context.Context, of []kb.FirstOf) ([]kb.Arti
 	for _, f := range of {
 		left[f.CategoryID] = f.N
 	}
-	return r.published(ctx, func(a kb.Article) bool {
-		first := false
+	all, err := r.Articles().List(ctx, kb.ArticleFilter{}, storage.Seek{Limit: math.MaxInt})
+	if err != nil {
+		return nil, err
+	}
+	first := map[int64]bool{}
+	for _, a := range all {
+		if !a.Published {
+			continue
+		}
 		for _, id := range a.CategoryIDs {
-			first = first || left[id] > 0
+			first[a.ID] = first[a.ID] || left[id] > 0
 			left[id]--
 		}
-		return first
-	})
+	}
+	return r.published(ctx, func(a kb.Article) bool { return first[a.ID] })
 }
 
 func (r kbReader) Front(ctx context.Context) (kb.Front, error) {

@@ -1,11 +1,12 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -21,24 +22,6 @@ type spellingRow struct {
 	Word   string
 }
 
-// terms returns the terms of the fields up to a rank.
-func (d *documentRow) terms(rank kb.Rank) []string {
-	terms := slices.Clone(d.Title)
-	if rank >= kb.InSummary {
-		terms = append(terms, d.Summary...)
-	}
-	if rank >= kb.InContent {
-		terms = append(terms, d.Content...)
-	}
-	slices.Sort(terms)
-	return terms
-}
-
-// has reports whether the fields up to a rank match each word.
-func (d *documentRow) has(words [][]kb.SearchTerm, rank kb.Rank) bool {
-	return search.Match(d.terms(rank), words)
-}
-
 // preference returns the rank of a document's locale in the query's list. The source locale comes after the list; others are
 // not searched.
 func (d *documentRow) preference(locales []kb.LocaleChoice) (int, bool) {
@@ -48,53 +31,125 @@ func (d *documentRow) preference(locales []kb.LocaleChoice) (int, bool) {
 	return len(locales), d.Source
 }
 
-func (r kbReader) find(ctx context.Context, q kb.SearchQuery, published bool, seek storage.Seek) ([]kb.Hit, error) {
-	return query(ctx, r.src, func(db *data) ([]kb.Hit, error) { return r.hits(db, q, published, seek), nil })
+func (r kbReader) Postings(ctx context.Context, q kb.PostingQuery) ([][]kb.Posting, error) {
+	return r.postings(ctx, q, false)
 }
 
-func (r kbReader) hits(db *data, q kb.SearchQuery, published bool, seek storage.Seek) []kb.Hit {
-	var hits []kb.Hit
-	for _, d := range db.documents.list(r.scope.AccountID, seek, func(d *documentRow) bool {
-		return d.SiteID == r.scope.SiteID && (d.Published || !published) && db.finds(r.scope.AccountID, d, q)
-	}) {
-		hits = append(hits, kb.Hit{ID: d.ID, ArticleID: d.ArticleID, Locale: d.Locale})
-	}
-	return hits
+func (r kbReader) PublishedPostings(ctx context.Context, q kb.PostingQuery) ([][]kb.Posting, error) {
+	return r.postings(ctx, q, true)
 }
 
-// finds reports whether a query matches a document.
-func (db *data) finds(account int64, d *documentRow, q kb.SearchQuery) bool {
-	if !d.has(q.Words, q.Rank) || q.Rank > kb.InTitle && d.has(q.Words, q.Rank-1) {
-		return false
-	}
-	if a, err := db.articles.get(account, d.ArticleID); err != nil || !passes(a, q.Filter) {
-		return false
-	}
-	own, searched := d.preference(q.Locales)
-	return searched && !db.documents.conflict(account, d.ID, func(o *documentRow) bool {
-		other, ok := o.preference(q.Locales)
-		return o.ArticleID == d.ArticleID && ok && (other < own || other == own && o.Locale < d.Locale)
+func (r kbReader) postings(ctx context.Context, q kb.PostingQuery, published bool) ([][]kb.Posting, error) {
+	return query(ctx, r.src, func(db *data) ([][]kb.Posting, error) {
+		found := make([][]kb.Posting, len(q.Terms))
+		if q.Limit <= 0 {
+			return found, nil
+		}
+		for _, d := range r.documents(db) {
+			if published && !d.Published {
+				continue
+			}
+			if a, err := db.articles.get(r.scope.AccountID, d.ArticleID); err != nil || !passes(a, q.Filter) {
+				continue
+			}
+			for i, t := range q.Terms {
+				for _, w := range matching(d.Terms, t) {
+					if w.Rank <= q.Last {
+						found[i] = append(found[i], kb.Posting{DocumentID: d.ID, WeightedTerm: w})
+					}
+				}
+			}
+		}
+		for i, list := range found {
+			slices.SortFunc(list, func(a, b kb.Posting) int {
+				return cmp.Or(cmp.Compare(a.Rank, b.Rank), -cmp.Compare(a.Term, b.Term), -cmp.Compare(a.Weight, b.Weight), -cmp.Compare(a.DocumentID, b.DocumentID))
+			})
+			of := map[kb.Rank]int{}
+			found[i] = slices.DeleteFunc(list, func(p kb.Posting) bool { of[p.Rank]++; return of[p.Rank] > q.Limit })
+		}
+		return found, nil
 	})
 }
 
-func (r kbReader) FindArticles(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
-	return r.find(ctx, q, false, seek)
+// documents lists the documents of the site.
+func (r kbReader) documents(db *data) (all []*documentRow) {
+	for _, d := range db.documents.all(r.scope.AccountID) {
+		if d.SiteID == r.scope.SiteID {
+			all = append(all, d)
+		}
+	}
+	return all
 }
 
-func (r kbReader) FindPublished(ctx context.Context, q kb.SearchQuery, seek storage.Seek) ([]kb.Hit, error) {
-	return r.find(ctx, q, true, seek)
+// matching returns those of sorted terms that match one.
+func matching(terms []kb.WeightedTerm, t kb.SearchTerm) []kb.WeightedTerm {
+	begin, _ := slices.BinarySearchFunc(terms, t.Text, func(w kb.WeightedTerm, text string) int { return cmp.Compare(w.Term, text) })
+	end := begin
+	for end < len(terms) && (terms[end].Term == t.Text || t.Prefix && strings.HasPrefix(terms[end].Term, t.Text)) {
+		end++
+	}
+	return terms[begin:end]
 }
 
-func (r kbReader) FindPublishedEach(ctx context.Context, q kb.SearchQuery, words []kb.SearchTerm, limit int) ([][]kb.Hit, error) {
-	return query(ctx, r.src, func(db *data) ([][]kb.Hit, error) {
-		found := make([][]kb.Hit, len(words))
-		for i, word := range words {
-			q.Words = [][]kb.SearchTerm{{word}}
-			if found[i] = r.hits(db, q, true, storage.Seek{Limit: limit}); len(found[i]) == limit {
-				found[i] = nil
+func (r kbReader) PostingsAmong(ctx context.Context, documents []int64, terms []kb.SearchTerm) ([]kb.Posting, error) {
+	return query(ctx, r.src, func(db *data) ([]kb.Posting, error) {
+		var found []kb.Posting
+		for _, d := range r.documents(db) {
+			if slices.Contains(documents, d.ID) {
+				for _, t := range terms {
+					for _, w := range matching(d.Terms, t) {
+						found = append(found, kb.Posting{DocumentID: d.ID, WeightedTerm: w})
+					}
+				}
 			}
 		}
-		return found, nil
+		slices.SortFunc(found, func(a, b kb.Posting) int {
+			return cmp.Or(cmp.Compare(a.DocumentID, b.DocumentID), cmp.Compare(a.Term, b.Term))
+		})
+		return slices.Compact(found), nil
+	})
+}
+
+func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (documents int64, each []int64, err error) {
+	each = make([]int64, len(terms))
+	_, err = query(ctx, r.src, func(db *data) (bool, error) {
+		for _, d := range r.documents(db) {
+			if !d.Published {
+				continue
+			}
+			documents++
+			for i, t := range terms {
+				each[i] += int64(len(matching(d.Terms, kb.SearchTerm{Text: t})))
+			}
+		}
+		return true, nil
+	})
+	for i := range each {
+		each[i] = min(each[i], int64(limit))
+	}
+	return min(documents, int64(limit)), each, err
+}
+
+func (r kbReader) FindDocuments(ctx context.Context, q kb.DocumentQuery) ([]kb.Hit, error) {
+	return query(ctx, r.src, func(db *data) ([]kb.Hit, error) {
+		var hits []kb.Hit
+		for _, d := range r.documents(db) {
+			asked := slices.Contains(q.IDs, d.ID) || len(q.IDs) == 0 && d.Published && slices.Contains(q.Articles, d.ArticleID)
+			if asked && db.shown(r.scope.AccountID, d, q.Locales) {
+				hits = append(hits, kb.Hit{ID: d.ID, ArticleID: d.ArticleID, Locale: d.Locale})
+			}
+		}
+		slices.SortFunc(hits, func(a, b kb.Hit) int { return cmp.Compare(a.ID, b.ID) })
+		return hits, nil
+	})
+}
+
+// shown reports whether a document is in the language in which its article is shown.
+func (db *data) shown(account int64, d *documentRow, locales []kb.LocaleChoice) bool {
+	own, searched := d.preference(locales)
+	return searched && !db.documents.conflict(account, d.ID, func(o *documentRow) bool {
+		other, ok := o.preference(locales)
+		return o.ArticleID == d.ArticleID && ok && (other < own || other == own && o.Locale < d.Locale)
 	})
 }
 
@@ -107,7 +162,7 @@ func (r kbReader) Spellings(ctx context.Context, variants []string) ([]string, e
 			}
 		}
 		slices.Sort(words)
-		return words[:min(len(words), 100)], nil
+		return words[:min(len(words), 500)], nil
 	})
 }
 

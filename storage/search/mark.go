@@ -13,9 +13,12 @@ type Range struct{ Begin, End int }
 // Marks returns the ranges of a text that match a query, sorted and disjoint. A word is marked whole, even when only its
 // prefix was searched for, and so are joined words that match together; in scripts without spaces only the matching characters
 // are marked.
-func Marks(text string, query [][]Term) []Range {
-	terms := slices.Concat(query...)
-	if len(terms) == 0 {
+func Marks(text string, query [][]Term) []Range { return StemMarks(text, query, nil) }
+
+// StemMarks is Marks which also marks words whose stem is a term of the query, and the compounds that end with one.
+func StemMarks(text string, query [][]Term, stem func(word string) string) []Range {
+	terms := wantedTerms{slices.Concat(query...), stem, map[string]bool{}}
+	if len(terms.terms) == 0 {
 		return nil
 	}
 	var marks []Range
@@ -78,7 +81,7 @@ func lowest(r rune) rune {
 }
 
 // markWords marks joined words: each that matches, two that match together, or all. Neighbours are marked as one.
-func markWords(text string, words []Range, query []Term) []Range {
+func markWords(text string, words []Range, query wantedTerms) []Range {
 	if len(words) > 2 && wantedAsOne(text, words, query) {
 		return []Range{{words[0].Begin, words[len(words)-1].End}}
 	}
@@ -100,7 +103,7 @@ func markWords(text string, words []Range, query []Term) []Range {
 }
 
 // wanted reports whether the query matches a word.
-func wanted(word string, query []Term) bool {
+func wanted(word string, query wantedTerms) bool {
 	if word = fold(word); len(word) <= MaxTerm && ascii(word) && parts(word) == nil { // it is a single term
 		return matches(word, query)
 	}
@@ -108,24 +111,42 @@ func wanted(word string, query []Term) bool {
 }
 
 // wantedAsOne reports whether the query matches words as one, and not only the first of them.
-func wantedAsOne(text string, words []Range, query []Term) bool {
+func wantedAsOne(text string, words []Range, query wantedTerms) bool {
 	var chain []piece
 	for _, w := range words {
 		chain = append(chain, piece{text: fold(text[w.Begin:w.End])})
 	}
-	longer := slices.DeleteFunc(slices.Clone(query), func(q Term) bool { return len(q.Text) <= len(chain[0].text) })
+	longer := slices.DeleteFunc(slices.Clone(query.terms), func(q Term) bool { return len(q.Text) <= len(chain[0].text) })
 	all := whole(chain)
-	return all != "" && slices.ContainsFunc(forms(all, stems), func(f string) bool { return matches(f, longer) })
+	return all != "" && slices.ContainsFunc(forms(all, stems), func(f string) bool { return matches(f, wantedTerms{terms: longer}) })
 }
 
-func matches(term string, query []Term) bool {
-	return slices.ContainsFunc(query, func(q Term) bool {
-		return term == q.Text || q.Prefix && strings.HasPrefix(term, q.Text)
-	})
+// wantedTerms are the terms of a query.
+type wantedTerms struct {
+	terms []Term
+	stem  func(word string) string // nil: stems are not compared
+	seen  map[string]bool          // whether words match
+}
+
+func matches(term string, query wantedTerms) bool {
+	in := func(term string) bool {
+		return term != "" && slices.ContainsFunc(query.terms, func(q Term) bool {
+			return term == q.Text || q.Prefix && strings.HasPrefix(term, q.Text)
+		})
+	}
+	if query.stem == nil {
+		return in(term)
+	}
+	found, known := query.seen[term]
+	if !known {
+		found = in(term) || in(query.stem(term)) || in(Tail(term))
+		query.seen[term] = found
+	}
+	return found
 }
 
 // markCharacters marks the bigrams of a run that match the query; adjacent marks are merged. The run begins at offset.
-func markCharacters(run string, offset int, query []Term) []Range {
+func markCharacters(run string, offset int, query wantedTerms) []Range {
 	var begins []int
 	var folded []string
 	for i, r := range run {
@@ -137,7 +158,7 @@ func markCharacters(run string, offset int, query []Term) []Range {
 		last := -1
 		if i+1 < len(folded) && matches(folded[i]+folded[i+1], query) {
 			last = i + 1
-		} else if slices.ContainsFunc(query, func(q Term) bool { return q.Text == folded[i] }) {
+		} else if slices.ContainsFunc(query.terms, func(q Term) bool { return q.Text == folded[i] }) {
 			last = i
 		}
 		if last < 0 {

@@ -34,11 +34,11 @@ func Phone(number string) []string {
 	t := terms{}
 	phones(fold(number), func(p phone) {
 		for _, term := range p.stored() {
-			t[term] = true
+			t[term]++
 		}
 		for _, digits := range append(p.national(), p.digits) {
 			for i := range len(digits) - minPhone + 1 {
-				t[digits[i:]] = true
+				t[digits[i:]]++
 			}
 		}
 	})

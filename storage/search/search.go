@@ -27,7 +27,12 @@ type Term struct {
 }
 
 // Terms returns the distinct terms of a text, sorted.
-func Terms(text string) []string {
+func Terms(text string) []string { return count(text).sorted() }
+
+// Counts returns how often each term is in a text.
+func Counts(text string) map[string]int { return count(text) }
+
+func count(text string) terms {
 	t, folded := terms{}, fold(text)
 	var before string // the last word, if only blanks may follow
 	chains(folded, func(chain []piece) {
@@ -45,32 +50,37 @@ func Terms(text string) []string {
 	phones(folded, func(p phone) {
 		if p.likely() {
 			for _, term := range p.stored() {
-				t[term] = true
+				t[term]++
 			}
 		}
 	})
-	return t.sorted()
+	return t
 }
 
 // Query returns the words of a query, all of which must match, each by any of its terms; the first is the word itself. The last
 // word is a prefix from its second character on, as it may be incomplete.
-func Query(query string) [][]Term {
+func Query(query string) [][]Term { return words(query, MaxTerms) }
+
+// Question is [Query] for a question of up to limit words.
+func Question(text string, limit int) [][]Term { return words(text, limit) }
+
+func words(query string, limit int) [][]Term {
 	text := fold(cut(query, MaxQuery))
 	var all []piece
 	pieces(text, func(p piece) { all = append(all, p) })
 	var numbers []phone
 	phones(text, func(p phone) { numbers = append(numbers, p) })
-	var words [][]Term
+	var found [][]Term
 	for i, p := range all {
 		if p.spaceless {
-			words = append(words, spacelessTerms(p.text)...)
+			found = append(found, spacelessTerms(p.text)...)
 			continue
 		}
-		words = append(words, wordTerms(all, i, numbers))
+		found = append(found, wordTerms(all, i, numbers))
 	}
 	var different [][]Term
-	for _, w := range words {
-		if len(different) < MaxTerms && !slices.ContainsFunc(different, func(o []Term) bool { return slices.Equal(o, w) }) {
+	for _, w := range found {
+		if len(different) < limit && !slices.ContainsFunc(different, func(o []Term) bool { return slices.Equal(o, w) }) {
 			different = append(different, w)
 		}
 	}

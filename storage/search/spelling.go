@@ -10,20 +10,72 @@ import (
 // character.
 const MinSpelling = 4
 
-// Variants returns the term and all strings that omit one of its characters, sorted; nil for a term that is too short, and
-// for scripts without spaces. Two terms that differ by one wrong, missing, additional or swapped character share a variant,
-// so that an index of variants finds the intended words.
+// Lengths in characters.
+const (
+	longSpelling  = 8 // of words that may differ from the intended one twice
+	spelledAlike  = 7 // of what the variants of a word are made from: later differences are in none of them
+	minTwoOmitted = 7 // of words whose variants omit two characters
+)
+
+// Variants returns what is left of the beginning of a term without one of its characters, or two of a long term, and the
+// beginning itself, sorted; nil for a term that is too short, and for scripts without spaces. Two terms of which one is
+// misspelled, see [Edits], share a variant, so that an index of variants finds the intended words.
 func Variants(term string) []string {
-	runes := []rune(term)
+	runes := []rune(cut(term, MaxTerm))
 	if len(runes) < MinSpelling || spacelessText(term) {
 		return nil
 	}
-	all := []string{term}
+	twice := len(runes) >= minTwoOmitted
+	runes = runes[:min(len(runes), spelledAlike)]
+	all := []string{string(runes)} // see Beginning
 	for i := range runes {
-		all = append(all, string(runes[:i])+string(runes[i+1:]))
+		rest := slices.Concat(runes[:i], runes[i+1:])
+		all = append(all, string(rest))
+		for j := i; twice && j < len(rest); j++ {
+			all = append(all, string(rest[:j])+string(rest[j+1:]))
+		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// Beginning returns the variant of a term that all terms with the same beginning have.
+func Beginning(term string) string {
+	runes := []rune(term)
+	return string(runes[:min(len(runes), spelledAlike)])
+}
+
+// Edits returns how many characters are wrong, missing, additional or swapped in a misspelled term for another one, and
+// whether that is few enough: one, or two in a term of at least eight characters.
+func Edits(term, intended string) (n int, few bool) {
+	a, b := []rune(term), []rune(intended)
+	most := 1
+	if len(a) >= longSpelling {
+		most = 2
+	}
+	if len(a) < MinSpelling || len(b) < MinSpelling || len(a) > MaxTerm || len(b) > MaxTerm || len(a)-len(b) > most || len(b)-len(a) > most {
+		return 0, false
+	}
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i, r := range a {
+		row[0] = i + 1
+		for j, o := range b {
+			wrong := above[j]
+			if r != o {
+				wrong++
+			}
+			row[j+1] = min(wrong, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && r == b[j-1] && a[i-1] == o {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, above, row = above, row, before
+	}
+	n = above[len(b)]
+	return n, n <= most
 }
 
 // Misspelled reports whether two different terms differ by only one wrong, missing, additional or swapped character.

@@ -167,17 +167,18 @@ func alike(before, word string) bool {
 	return len(before) == 1 && !strings.Contains(letterWords, before) || len(before) == 2 && len(word) <= 2
 }
 
-// terms collects the terms of a text.
-type terms map[string]bool
+// terms counts the terms of a text.
+type terms map[string]int
 
 // put adds a word with its forms.
 func (t terms) put(word string) {
 	word = cut(word, MaxTerm)
-	if t[word] && ascii(word) {
+	if n := t[word]; n > 0 && ascii(word) {
+		t[word] = n + 1
 		return
 	}
 	for _, f := range forms(word, stems) {
-		t[strings.Clone(cut(f, MaxTerm))] = true // a part of the text would keep all of it in memory
+		t[strings.Clone(cut(f, MaxTerm))]++ // a part of the text would keep all of it in memory
 	}
 }
 
@@ -227,11 +228,11 @@ func (t terms) putSpaceless(run string) {
 	for i := range run {
 		if i > 0 {
 			_, size := utf8.DecodeRuneInString(run[i:])
-			t[run[before:i+size]] = true
+			t[run[before:i+size]]++
 			before = i
 		}
 	}
-	t[run[before:]] = true
+	t[run[before:]]++
 }
 
 func (t terms) sorted() []string {

@@ -515,13 +515,13 @@ func (m *idMap) learn(model, subject any) {
 func (m *idMap) meet(model, subject any) {
 	a, b := rowIDs(reflect.ValueOf(model), nil), rowIDs(reflect.ValueOf(subject), nil)
 	for i := range min(len(a), len(b)) {
-		if a[i].noun != "Hit" || b[i].noun != "Hit" {
+		if a[i].noun != "Document" || b[i].noun != "Document" {
 			continue
 		}
 		_, met := m.toSubject[a[i]]
 		_, taken := m.toModel[b[i]]
 		if !met && !taken {
-			m.add(pair{"Hit", a[i].n, b[i].n})
+			m.add(pair{"Document", a[i].n, b[i].n})
 		}
 	}
 }
@@ -541,6 +541,9 @@ func rowIDs(v reflect.Value, found []id) []id {
 		if f := v.FieldByName("ID"); f.IsValid() && f.Kind() == reflect.Int64 {
 			found = append(found, id{nounOf(v.Type(), "ID"), f.Int()})
 		}
+		if p, is := v.Interface().(kb.Posting); is {
+			found = append(found, id{"Document", p.DocumentID})
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() && v.Field(i).Kind() != reflect.Int64 {
 				found = rowIDs(v.Field(i), found)
@@ -556,6 +559,9 @@ func nounOf(in reflect.Type, field string) string {
 	case "ID":
 		if in == reflect.TypeFor[ledger.Mail]() {
 			return "InboundMail"
+		}
+		if in == reflect.TypeFor[kb.Hit]() {
+			return "Document"
 		}
 		return strings.TrimPrefix(strings.TrimPrefix(in.Name(), "Claimed"), "Failed")
 	case "PostedByID", "ActorID", "DisabledByID", "MemberIDs", "UnreadBy":
@@ -573,7 +579,14 @@ func nounOf(in reflect.Type, field string) string {
 		if in == reflect.TypeFor[kb.ArticleFilter]() {
 			return "Article"
 		}
+		if in == reflect.TypeFor[kb.DocumentQuery]() {
+			return "Document"
+		}
 		return ""
+	case "Articles":
+		if in == reflect.TypeFor[kb.DocumentQuery]() {
+			return "Article"
+		}
 	}
 	if noun, is := strings.CutSuffix(strings.TrimSuffix(field, "s"), "ID"); is {
 		return noun

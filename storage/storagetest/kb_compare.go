@@ -64,7 +64,7 @@ func (c *comparison) kbRead() {
 	ctx, scope := c.t.Context(), c.kbScope()
 	model := c.model.KB.Within(scope)
 	seen, _ := readLibrary(ctx, model)
-	seen.Hits = slices.DeleteFunc(seen.Hits, func(h kb.Hit) bool { return c.ids.toSubject[id{"Hit", h.ID}] == 0 })
+	seen.Postings = slices.DeleteFunc(seen.Postings, func(p kb.Posting) bool { return c.ids.toSubject[id{"Document", p.DocumentID}] == 0 })
 	for range 6 {
 		done := do(ctx, model, c.gen.readKB(seen))
 		c.again(ctx, c.subject.KB.Within(translate(scope, c.ids.subject).(kb.Scope)), done)

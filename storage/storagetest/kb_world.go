@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/helpwright/helpwright/kb"
@@ -22,6 +23,7 @@ type shelf struct {
 	article    kb.Article
 	live       kb.Revision
 	draft      kb.Revision
+	document   int64 // of the article
 	feedback   kb.Feedback
 }
 
@@ -73,6 +75,9 @@ func newLibrary(t *testing.T, b Backend) *world {
 		s.article.Feedbacks = 1
 		return tx.Feedback().Insert(ctx, &s.feedback)
 	})
+	hits, err := w.inSite().FindDocuments(t.Context(), kb.DocumentQuery{Articles: []int64{s.article.ID}})
+	ok(t, err)
+	s.document = hits[0].ID
 	w.decorate(t)
 	return w
 }
@@ -116,6 +121,7 @@ func (w *world) newSite(path string) kb.Site {
 		Look: kb.Look{Accent: "#016770", LogoID: 7, HidePopular: true, Texts: map[string]kb.LookText{
 			"en": {Title: w.mark + ` \' "<`, Searches: []string{"a", "b"}, FooterLinks: []kb.Link{{Name: "Terms", URL: "https://example.com/"}}},
 		}},
+		Search:        kb.SearchSettings{Synonyms: [][]string{{"invoice", w.mark}}, Pins: []kb.Pin{{Query: "a b", Articles: []int64{7, 8}}}},
 		DefaultLocale: w.account.DefaultLocale, Languages: w.account.Languages,
 	}
 }
@@ -147,7 +153,7 @@ type library struct {
 	Published   []kb.ArticleRevision
 	Revisions   []kb.Revision
 	Feedback    []kb.Feedback
-	Hits        []kb.Hit
+	Postings    []kb.Posting
 	Spellings   []string
 	Files       []kb.File
 	Themes      []kb.Theme
@@ -200,12 +206,9 @@ func readLibrary(ctx context.Context, r kb.Reader) (l library, err error) {
 	}
 	l.Feedback, e = r.Feedback().List(ctx, kb.FeedbackFilter{}, all())
 	note("Feedbacks", e)
-	for rank := range kb.InContent + 1 {
-		q := kb.SearchQuery{Rank: rank, Words: [][]kb.SearchTerm{beginnings}, Locales: []kb.LocaleChoice{{Locale: "de-CH"}, {Language: "de"}}}
-		hits, e := r.FindArticles(ctx, q, all())
-		note("FindArticles", e)
-		l.Hits = append(l.Hits, hits...)
-	}
+	found, e := r.Postings(ctx, kb.PostingQuery{Terms: beginnings, Last: kb.InContent, Limit: 1000})
+	note("Postings", e)
+	l.Postings = slices.Concat(found...)
 	var variants []string
 	for _, w := range spellings {
 		variants = append(variants, search.Variants(w)...)

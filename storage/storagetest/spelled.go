@@ -7,7 +7,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
-	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/search"
 )
 
@@ -150,9 +149,17 @@ func testArticleSearchSpelled(t *testing.T, b Backend) {
 			all = append(all, w.addArticle(t, true, newDocument("en", fields[0], fields[1], fields[2])).ID)
 		}
 		testFound(t, texts, put, func(query string) []int {
-			q := kb.SearchQuery{Rank: rank, Words: search.Query(query), Locales: []kb.LocaleChoice{{Locale: "en"}}}
-			found, err := articlesOf(w.inSite().FindPublished(t.Context(), q, storage.Seek{Limit: 1000}))
-			ok(t, err)
+			var found []int64
+			for i, word := range search.Query(query) { // all words, each by any of its terms
+				lists, err := w.inSite().PublishedPostings(t.Context(), kb.PostingQuery{Terms: word, Last: rank, Limit: 1000})
+				ok(t, err)
+				with := w.found(t, slices.Concat(lists...))
+				if i > 0 {
+					with = slices.DeleteFunc(with, func(id int64) bool { return !slices.Contains(found, id) })
+				}
+				slices.Sort(with)
+				found = slices.Compact(with)
+			}
 			return places(all, found)
 		})
 	}

@@ -129,7 +129,7 @@ type articleList struct {
 	CollectionID int64                `query:"collection_id"`
 	CategoryID   int64                `query:"category_id"`
 	IDs          storage.Opt[[]int64] `query:"ids" description:"At most 100."`
-	Query        string               `query:"query" description:"Words to search in titles, summaries and contents of the served language, best matches first; sort_by and sort_type are ignored. The last word may be a prefix. If nothing matches all words, misspellings by one character are tolerated."`
+	Query        string               `query:"query" description:"Words or a question to search in titles, headings, summaries and contents of the served language, best matches first, at most 500; sort_by and sort_type are ignored. Words are found in all their forms; the last one may be a prefix. A word that no article has may be misspelled."`
 }
 
 func (in articleList) filter() kb.ArticleFilter {

@@ -67,6 +67,8 @@ func (h *Handler) routeHelp() {
 		"POST /help/{site}/files/{file}":               (*helpVisit).renameFile,
 		"POST /help/{site}/files/{file}/delete":        (*helpVisit).deleteFile,
 		"GET /help/{site}/files/{file}/{key}/{name}":   (*helpVisit).siteFile,
+		"GET /help/{site}/search":                      (*helpVisit).searchPage,
+		"POST /help/{site}/search":                     (*helpVisit).saveSearch,
 		"GET /help/{site}/look":                        (*helpVisit).lookPage,
 		"POST /help/{site}/look":                       (*helpVisit).saveLook,
 		"POST /help/{site}/look/themes":                (*helpVisit).uploadTheme,

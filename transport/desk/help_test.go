@@ -129,7 +129,7 @@ func TestHelpPages(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "Needs work", "?show=all": "Clean the burrs", "?collection=1": "Care", "?q=burrs": "Clean the burrs", "/collections/new": "New collection", "/collections/1": "Care",
 		"/new": "New article", "/a/1": "Coffee oils", "/a/1?to=de": "Translate here", "/a/1?to=ar": `dir="rtl"`, "/a/1?to=de&plain=1": "Side by side", "/a/1/history": "Revision 1",
-		"/a/1/history/1": "Coffee oils", "/files": "No files yet", "/look": "Home page text",
+		"/a/1/history/1": "Coffee oils", "/files": "No files yet", "/look": "Home page text", "/search": "Pinned articles",
 	} {
 		got := l.get("/help/1" + path)
 		if got.status != http.StatusOK || !strings.Contains(got.body, want) {
@@ -309,7 +309,7 @@ func TestHelpPermissions(t *testing.T) {
 	for path, form := range map[string]url.Values{
 		"/help/new": {"name": {"X"}}, "/help/1/new": {"collection": {"1"}, "name": {"X"}, "text": {"X"}}, "/help/1/a/1": {"name": {"X"}, "text": {"X"}}, "/help/1/a/1/delete": {}, "/help/1/a/1/unpublish": {},
 		"/help/1/a/1/place": {"collection": {"1"}}, "/help/1/collections/new": {"name-en": {"X"}}, "/help/1/collections/1": {"name-en": {"X"}}, "/help/1/collections/1/delete": {},
-		"/help/1/a/1/history/1": {}, "/help/1/files": {}, "/help/1/look": {"name": {"X"}}, "/help/1/delete": {"name": {"Help"}}, "/help/1/look/themes": {},
+		"/help/1/a/1/history/1": {}, "/help/1/files": {}, "/help/1/look": {"name": {"X"}}, "/help/1/search": {}, "/help/1/delete": {"name": {"Help"}}, "/help/1/look/themes": {},
 	} {
 		if got := l.post(path, form, as...); got.status != http.StatusForbidden && got.status != http.StatusNotFound && path != "/help/1/files" {
 			t.Errorf("%s: %d", path, got.status)
@@ -322,7 +322,7 @@ func TestHelpPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"/help/1", "/help/1/a/1", "/help/1/look", "/help/1/files"} {
+	for _, path := range []string{"/help/1", "/help/1/a/1", "/help/1/look", "/help/1/search", "/help/1/files"} {
 		if got := l.do(http.MethodGet, "/desk/a/"+string(rune('0'+second.ID))+path, nil); got.status != http.StatusNotFound {
 			t.Errorf("another account, %s: %d", path, got.status)
 		}

@@ -22,7 +22,7 @@ type treeView struct {
 	Private                     bool
 	Sites                       []Link
 	Self                        string
-	Files, Look                 string // "" if not allowed
+	Files, Look, Search         string // "" if not allowed
 	New, NewCollection          string // likewise
 	NewCategory                 string
 	Collections                 []treeNode
@@ -106,7 +106,7 @@ func (hv *helpVisit) fillTreeBar(view *treeView) error {
 		view.Files = hv.here("/files")
 	}
 	if hv.may(kb.SitesUpdate) {
-		view.Look = hv.here("/look")
+		view.Look, view.Search = hv.here("/look"), hv.here("/search")
 	}
 	if hv.may(kb.CollectionsCreate) {
 		view.NewCollection = hv.here("/collections/new")

@@ -293,6 +293,7 @@ func (h *home) shelve(t *testing.T, account, box int64) {
 	ctx := t.Context()
 	site := rowOf(1, func(s *kb.Site) {
 		s.MailboxID, s.HostKey, s.CustomDomain, s.Look, s.DefaultLocale, s.Languages = box, "help.example.com", "help.example.com", kb.Look{Accent: "#016770"}, "", nil
+		s.Search = kb.SearchSettings{}
 	})
 	check := func(err error) {
 		t.Helper()
@@ -356,6 +357,7 @@ func (h *home) shelve(t *testing.T, account, box int64) {
 			return err
 		}
 		site.Look = kb.Look{Accent: "#016770", LogoID: file.ID, Texts: map[string]kb.LookText{"en": {Title: "Help"}}}
+		site.Search = kb.SearchSettings{Synonyms: [][]string{{"bill", "invoice"}}, Pins: []kb.Pin{{Query: "pay", Articles: []int64{ids[1]}}}}
 		return errors.Join(
 			tx.ThemeFiles().Insert(ctx, rowOf(1, func(f *kb.ThemeFile) { f.ThemeID, f.BlobKey = theme.ID, put("theme") })),
 			tx.SetExchangeKeys(ctx, []kb.ExchangeKey{{Kind: kb.ArticleKey, ID: ids[1], Key: "one"}, {Kind: kb.FileKey, ID: file.ID, Key: "logo"}}),
@@ -494,9 +496,9 @@ func (h *home) usable(t *testing.T, from *origin, account int64) {
 	if c := shelf[0].Counters; c != (kb.Counters{Articles: 3, Categories: 1, Views: 45, PublishedArticles: 3, PublishedViews: 45}) {
 		t.Errorf("counters are %+v", c)
 	}
-	hits := must2(in.FindPublished(ctx, kb.SearchQuery{Words: [][]kb.SearchTerm{{{Text: "title1x"}}}, Locales: []kb.LocaleChoice{{Locale: "pt-BR"}}}, storage.Seek{Limit: 10}))(t)
-	if len(hits) != 1 {
-		t.Errorf("%d articles are found", len(hits))
+	hits := must2(in.PublishedPostings(ctx, kb.PostingQuery{Terms: []kb.SearchTerm{{Text: "title1x"}}, Limit: 10}))(t)
+	if len(hits[0]) != 1 {
+		t.Errorf("%d articles are found", len(hits[0]))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 )
 
@@ -231,11 +232,11 @@ func (v *visit) submitMessage(p *theme.Page, questions []Question) error {
 	}
 	if !c.Asked { // without a script, articles are suggested now
 		c.Asked = true
-		found, err := v.answers(c.About, p.Locale, 3, true)
+		found, err := v.Search(v.ctx(), c.About, []string{p.Locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: 3})
 		if err != nil {
 			return err
 		}
-		for _, f := range found {
+		for _, f := range found.Items {
 			c.Suggestions = append(c.Suggestions, v.entry(p, f.ArticleRevision))
 		}
 		if len(c.Suggestions) > 0 {

@@ -683,15 +683,15 @@ func (v *visit) suggest(given string) error {
 		v.w.WriteHeader(http.StatusTooManyRequests)
 		return nil
 	}
-	found, err := v.answers(words, locale, maxSuggestions, v.r.URL.Query().Get("any") != "")
+	found, err := v.Search(v.ctx(), words, []string{locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: maxSuggestions})
 	if err != nil {
 		return err
 	}
-	names, err := v.names(p, found)
+	names, err := v.names(p, found.Items)
 	if err != nil {
 		return err
 	}
-	for _, f := range found {
+	for _, f := range found.Items {
 		e := v.entry(p, f.ArticleRevision)
 		s := suggestion{Title: e.Title, URL: e.URL}
 		if path := names(f.ArticleRevision); len(path) > 0 {
@@ -707,35 +707,6 @@ func (v *visit) suggest(given string) error {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	return json.NewEncoder(v.w).Encode(out)
-}
-
-// answers returns the articles that a search finds; with any, also those with only some of the words if none has all.
-func (v *visit) answers(words, locale string, n int, some bool) ([]kb.Found, error) {
-	if words == "" {
-		return nil, nil
-	}
-	page, err := v.Search(v.ctx(), words, []string{locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: n})
-	if err != nil || len(page.Items) > 0 || !some {
-		return page.Items, err
-	}
-	fields := strings.Fields(words)
-	slices.SortStableFunc(fields, func(a, b string) int { return len(b) - len(a) }) // short words are less significant
-	var all []kb.Found
-	for _, word := range fields[:min(len(fields), 4)] {
-		if len([]rune(word)) < 3 && len(word) < 4 {
-			continue
-		}
-		page, err := v.Search(v.ctx(), word, []string{locale}, kb.ArticleFilter{}, storage.PageRequest{Limit: n})
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range page.Items {
-			if !slices.ContainsFunc(all, func(o kb.Found) bool { return o.Article.ID == f.Article.ID }) {
-				all = append(all, f)
-			}
-		}
-	}
-	return all[:min(len(all), n)], nil
 }
 
 // lost answers an address without a page.

@@ -55,7 +55,7 @@ func TestQueries(t *testing.T) {
 		path   string
 		most   int64
 	}{
-		"nothing is known": {func(c *site.Config) { c.LastEvent = nil }, articlePath, 6},
+		"nothing is known": {func(c *site.Config) { c.LastEvent = nil }, articlePath, 7},
 		"all lists are":    {func(c *site.Config) { c.CacheSize = 1 }, articlePath, 1},
 		"all words are":    {func(c *site.Config) { c.CacheSize = 1 }, kb.PagePath("en", kb.ArticlePages, common.Article.ID, "Print paper"), 1},
 		"all related are":  {func(c *site.Config) { c.CacheSize = 1 }, kb.PagePath("en", kb.ArticlePages, near.Article.ID, "Change the toner"), 1},

@@ -81,7 +81,7 @@ func (w *world) copyAll(ctx context.Context, accounts []portion, articles int) e
 		}
 	}
 	if !c.postgres {
-		if err := c.merge(ctx, "hw_customer_search", "hw_conversation_search", "hw_article_terms"); err != nil {
+		if err := c.merge(ctx, "hw_customer_search", "hw_conversation_search"); err != nil {
 			return err
 		}
 	}
@@ -294,13 +294,6 @@ func (c *copier) library(originals int) []copies {
 			"article_id": article, "sort_order": order, "translations": `replace(o.translations, '"t":"', '"t":"lot' || n.t || ' ')`}},
 		{table: "hw_article_documents", where: among("id", "hw_article_documents"), set: map[string]string{"id": c.of("id", "hw_article_documents"), "article_id": article}},
 	}
-	if c.postgres {
-		for _, column := range []string{"title", "head", "whole"} {
-			tables[2].set[column] = c.words(column)
-		}
-		return tables
-	}
-	return append(tables, copies{table: "hw_article_terms", from: "hw_article_documents AS p CROSS JOIN hw_article_terms AS o",
-		where: fmt.Sprintf("p.site_id = %d AND p.id <= %d AND o.rowid = p.id", c.site.site.ID, c.most["hw_article_documents"]),
-		set:   map[string]string{"rowid": c.of("rowid", "hw_article_documents"), "scope": "o.scope", "terms": c.words("terms", "0", "1", "2")}})
+	return append(tables, copies{table: "hw_article_postings", where: among("document_id", "hw_article_documents"),
+		set: map[string]string{"document_id": c.of("document_id", "hw_article_documents")}})
 }

@@ -10,7 +10,7 @@
     if (query === last || query.length < 3) return;
     last = query;
     try {
-      const found = await (await fetch(hwSuggest + "?any=1&query=" + encodeURIComponent(query))).json();
+      const found = await (await fetch(hwSuggest + "?query=" + encodeURIComponent(query))).json();
       const icon = '<svg class="hw-icon" viewBox="0 0 24 24" aria-hidden="true"><path d="M6 2.75h8l4.5 4.5v14H6zM14 2.75v4.5h4.5M9 12.25h6M9 16h4.5"/></svg>';
       box.replaceChildren();
       if (!found.articles.length) return;

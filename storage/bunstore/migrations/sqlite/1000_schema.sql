@@ -1282,6 +1282,7 @@ CREATE TABLE hw_sites (
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
     look TEXT NOT NULL DEFAULT '{}',
+    search TEXT NOT NULL DEFAULT '{}',
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, mailbox_id) REFERENCES hw_mailboxes (account_id, id)
 ) STRICT;
@@ -1468,7 +1469,21 @@ CREATE TABLE hw_article_documents (
 ) STRICT;
 CREATE INDEX hw_article_documents_locale ON hw_article_documents (account_id, site_id, published, locale);
 
--- The words of titles and summaries under all that is left of them without one character.
+-- The terms of documents, and how much each document is about them. Searches read the end of a term's range.
+CREATE TABLE hw_article_postings (
+    account_id INTEGER NOT NULL,
+    site_id INTEGER NOT NULL,
+    published INTEGER NOT NULL,
+    rank INTEGER NOT NULL,
+    term TEXT NOT NULL,
+    weight INTEGER NOT NULL,
+    document_id INTEGER NOT NULL,
+    PRIMARY KEY (account_id, site_id, published, rank, term, weight, document_id),
+    FOREIGN KEY (document_id) REFERENCES hw_article_documents (id) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX hw_article_postings_document ON hw_article_postings (document_id, term);
+
+-- The words of articles under what is left of their beginnings without one or two characters.
 CREATE TABLE hw_article_spellings (
     account_id INTEGER NOT NULL,
     site_id INTEGER NOT NULL,
@@ -1477,16 +1492,6 @@ CREATE TABLE hw_article_spellings (
     PRIMARY KEY (account_id, site_id, variant, word),
     FOREIGN KEY (account_id, site_id) REFERENCES hw_sites (account_id, id) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
-
--- Terms of articles with the rank in front at which they are found: "0pay" is in the title, "1pay" in the title or the
--- summary, "2pay" anywhere; "_1" stands for site 1, "_p1" for what it has published.
-CREATE VIRTUAL TABLE hw_article_terms USING fts5 (
-    scope, terms, tokenize = "ascii tokenchars '_'", prefix = '3 4', detail = none, columnsize = 0
-);
-INSERT INTO hw_article_terms (hw_article_terms, rank) VALUES ('automerge', 0);
-INSERT INTO hw_article_terms (hw_article_terms, rank) VALUES ('crisismerge', 64);
-
-CREATE VIRTUAL TABLE hw_article_vocabulary USING fts5vocab (hw_article_terms, instance);
 
 -- What readers wrote about articles.
 CREATE TABLE hw_article_feedback (
@@ -1673,15 +1678,6 @@ CREATE TRIGGER hw_conversation_values_listed AFTER INSERT ON hw_conversation_val
         FROM hw_conversations AS c WHERE c.account_id = NEW.account_id AND c.id = NEW.subject_id
         AND hw_conversation_values.account_id = NEW.account_id AND hw_conversation_values.subject_id = NEW.subject_id
         AND hw_conversation_values.field_id = NEW.field_id AND hw_conversation_values.value_key = NEW.value_key;
-END;
-
-CREATE TRIGGER hw_article_terms_delete AFTER DELETE ON hw_article_documents BEGIN
-    DELETE FROM hw_article_terms WHERE rowid = old.id;
-END;
-
-CREATE TRIGGER hw_article_terms_purge AFTER DELETE ON hw_article_documents BEGIN
-    INSERT INTO hw_search_purges (name) VALUES ('hw_article_terms')
-        ON CONFLICT (name) DO UPDATE SET begun = 0 WHERE begun = 1;
 END;
 
 CREATE TRIGGER hw_tag_counts_insert AFTER INSERT ON hw_conversation_tags BEGIN
