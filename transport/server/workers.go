@@ -72,6 +72,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobAutoReply:   {Func: s.service.Jobs().AutoReply, Workers: 2},
 		helpdesk.JobRules:       {Func: s.service.Jobs().RunRules, Workers: 2},
 		helpdesk.JobSLA:         {Func: s.service.Jobs().TellDue, Workers: 2},
+		helpdesk.JobAskRating:   {Func: s.service.Jobs().AskRating, Workers: 2},
 		helpdesk.JobMeasure:     {Func: s.service.Jobs().MeasureAll, Workers: 1},
 		helpdesk.JobReplay:      {Func: s.service.Jobs().ReplayRule, Workers: 1},
 		helpdesk.JobRuleClock:   {Func: s.service.Jobs().TickRule, Workers: 1},
