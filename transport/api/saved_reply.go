@@ -24,7 +24,7 @@ type savedReply struct {
 
 type savedReplyInput struct {
 	Name     string            `json:"name" required:"true" maxLength:"100" example:"Thank you"`
-	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML or text, at most 64 KiB. Required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
+	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML or text, at most 64 KiB. Required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}}, {{conversation.subject}} and {{rating}}, which stays in a reply and becomes the links of a survey in its message; others are refused."`
 	IsShared storage.Opt[bool] `json:"is_shared" description:"True: all members see it. False: only the caller. Omitted, a new one is the caller's, and another stays as it is."`
 
 	Actions storage.Opt[[]ruleAction] `json:"actions" maxItems:"20" description:"Makes it a macro: what is done with the answer, or alone. As of rules, except reply and webhook. Replaces all; omitted, they stay as they are."`
