@@ -105,6 +105,9 @@ func (f ViewFilter) texts() []string {
 	for _, p := range f.Priorities {
 		all = append(all, string(p))
 	}
+	for _, v := range f.Ratings {
+		all = append(all, string(v))
+	}
 	for key, q := range f.Fields {
 		all = append(append(all, key, q.From, q.To), q.Values...)
 	}
