@@ -2,6 +2,7 @@ package helpdesk
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -277,6 +278,25 @@ func ofAutoReply(old, a AutoReply) []AuditChange {
 	c.number("once_per", int64(old.OncePer.Hours()), int64(a.OncePer.Hours()))
 	c.hidden("translations", !slices.Equal(old.Translations, a.Translations))
 	c.flag("is_active", old.IsActive, a.IsActive)
+	return c
+}
+
+func ofSurvey(old, s Survey) []AuditChange {
+	var c changes
+	c.text("name", old.Name, s.Name)
+	c.within(old.MailboxIDs, s.MailboxIDs)
+	c.number("scale", int64(old.Scale), int64(s.Scale))
+	hours := func(s Survey) string {
+		if s.Scale == 0 || !s.Mails() {
+			return ""
+		}
+		return fmt.Sprint(int64(s.Delay.Hours()))
+	}
+	c.text("delay", hours(old), hours(s))
+	c.number("once_per", int64(old.OncePer.Hours()/24), int64(s.OncePer.Hours()/24))
+	c.hidden("match", !reflect.DeepEqual([][]rules.Condition{old.All, old.Any}, [][]rules.Condition{s.All, s.Any}))
+	c.hidden("translations", !slices.Equal(old.Translations, s.Translations))
+	c.flag("is_active", old.IsActive, s.IsActive)
 	return c
 }
 

@@ -97,9 +97,9 @@ type AutoReplyInput struct {
 	IsActive     storage.Opt[bool] // default: true
 }
 
-// AutoReplyPlaceholders lists the placeholders of automatic replies, between double braces: those of saved replies, and the
-// mailbox. As nobody wrote the reply, agent.name is the name of the mailbox.
-func AutoReplyPlaceholders() []string { return append(ReplyPlaceholders(), "mailbox.name") }
+// AutoReplyPlaceholders lists the placeholders of automatic replies, between double braces: those of saved replies that are texts, and
+// that of the mailbox. As nobody wrote the reply, agent.name is the name of the mailbox.
+func AutoReplyPlaceholders() []string { return append(textPlaceholders(), "mailbox.name") }
 
 // autoReplyNoun declares the rows of automatic replies.
 func autoReplyNoun() storage.Declared[AutoReply, storage.NoFilter] {
@@ -135,23 +135,7 @@ func autoReplyNoun() storage.Declared[AutoReply, storage.NoFilter] {
 // Text returns the text for the first of some locales in which, or at least in whose language, there is one, and otherwise the
 // first text.
 func (a AutoReply) Text(locales ...string) AutoText {
-	for _, locale := range locales {
-		if locale == "" {
-			continue
-		}
-		same := func(t AutoText) bool { return strings.EqualFold(t.Locale, locale) }
-		spoken := func(t AutoText) bool { return strings.EqualFold(languageOf(t.Locale), languageOf(locale)) }
-		general := func(t AutoText) bool { return strings.EqualFold(t.Locale, languageOf(locale)) }
-		for _, fits := range []func(AutoText) bool{same, general, spoken} {
-			if n := slices.IndexFunc(a.Translations, fits); n >= 0 {
-				return a.Translations[n]
-			}
-		}
-	}
-	if len(a.Translations) == 0 {
-		return AutoText{}
-	}
-	return a.Translations[0]
+	return textFor(a.Translations, func(t AutoText) string { return t.Locale }, locales)
 }
 
 // languageOf returns the language of a locale: pt of pt-BR.
@@ -387,24 +371,9 @@ func (d AutoReplies) Preview(ctx context.Context, texts map[string]AutoText) ([]
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	c := Conversation{Number: 1234, Subject: "…"}
-	customer, mailbox := Customer{FirstName: "Ada", LastName: "Lovelace"}, Mailbox{}
-	if boxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1}); err != nil {
+	c, customer, mailbox, err := d.exampleOf(ctx, r)
+	if err != nil {
 		return nil, err
-	} else if len(boxes) > 0 {
-		mailbox = boxes[0]
-	}
-	if _, err := d.guard.Read(identity.ConversationsView); err == nil {
-		last, err := r.Conversations().List(ctx, ConversationOrder{Sort: ByCreated}, storage.Seek{Desc: true, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(last) > 0 {
-			c = last[0]
-			if customer, err = r.Customer(ctx, c.CustomerID); err != nil {
-				return nil, err
-			}
-		}
 	}
 	var all []AutoReplyPreview
 	for _, t := range clean {
@@ -412,6 +381,27 @@ func (d AutoReplies) Preview(ctx context.Context, texts map[string]AutoText) ([]
 		all = append(all, AutoReplyPreview{Locale: t.Locale, Subject: subject, Body: body})
 	}
 	return all, nil
+}
+
+// exampleOf returns what a preview is about: the newest conversation that the caller sees, or an example.
+func (d *desk) exampleOf(ctx context.Context, r Reader) (Conversation, Customer, Mailbox, error) {
+	c, customer, mailbox := Conversation{Number: 1234, Subject: "…"}, Customer{FirstName: "Ada", LastName: "Lovelace"}, Mailbox{}
+	boxes, err := r.Mailboxes().List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
+	if err != nil {
+		return c, customer, mailbox, err
+	}
+	if len(boxes) > 0 {
+		mailbox = boxes[0]
+	}
+	if !d.guard.Allows(identity.ConversationsView) {
+		return c, customer, mailbox, nil
+	}
+	last, err := r.Conversations().List(ctx, ConversationOrder{Sort: ByCreated}, storage.Seek{Desc: true, Limit: 1})
+	if err != nil || len(last) == 0 {
+		return c, customer, mailbox, err
+	}
+	customer, err = r.Customer(ctx, last[0].CustomerID)
+	return last[0], customer, mailbox, err
 }
 
 // fill returns the subject and the body of a text with the placeholders filled in.

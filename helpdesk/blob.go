@@ -21,7 +21,9 @@ const (
 	JobInvite      = "mail.invite"   // Subject: invitation to be sent
 	JobProbe       = "mail.probe"    // Subject: mailbox whose tagged addresses are to be tested
 	// JobAutoReply answers a mail by itself, see [Jobs.AutoReply]; Subject is the customer's interaction.
-	JobAutoReply  = "mail.auto_reply"
+	JobAutoReply = "mail.auto_reply"
+	// JobAskRating asks the customer of a closed conversation for a rating; Subject is the conversation. See [Jobs.AskRating].
+	JobAskRating  = "ratings.ask"
 	JobRules      = "rules.run"    // Subject: conversation at whose events rules are to run, see [Jobs.RunRules]
 	JobRuleClock  = "rules.clock"  // Subject: rule that acts when time has passed, see [Jobs.TickRule]
 	JobReturnMail = "mail.return"  // Subject: ledger row of a message returned to a member; Payload: the explanation
@@ -67,7 +69,7 @@ func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
 		JobDisband, JobIndexCustomer, JobCompany, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
-		JobPush, JobAutoReply, JobRules, JobRuleClock, JobHandOut, JobSLA, JobMeasure, JobReplay,
+		JobPush, JobAutoReply, JobRules, JobRuleClock, JobHandOut, JobSLA, JobMeasure, JobReplay, JobAskRating,
 	}
 }
 

@@ -102,6 +102,9 @@ func ImageOwners(list []Interaction) []int64 {
 // ShowBody prepares one body for display; attachments are those that it may show.
 func (s *Service) ShowBody(accountID int64, i Interaction, attachments []Attachment, v BodyView) ShownBody {
 	out := ShownBody{HTML: i.Body}
+	if i.Type == TypeUser && i.Status == StatusPosted {
+		out.HTML = withoutRatingPlaces(out.HTML) // the message has links there
+	}
 	if v.AttachmentURL != nil {
 		files := s.bodyFiles(accountID, i, attachments)
 		out.HTML = mailhtml.RewriteImages(out.HTML, func(src string) string {

@@ -103,7 +103,7 @@ func (b *bundle) checkLog() {
 			b.t.Errorf("event %+v has the data %s", e, e.Data)
 		}
 		area, _, _ := strings.Cut(e.Type, ".")
-		inside := slices.Contains([]string{"conversation", "interaction", "attachment"}, area) || helpdesk.SLAOutcomeEvent(e.Type)
+		inside := slices.Contains([]string{"conversation", "interaction", "attachment"}, area) || area == "rating" || helpdesk.SLAOutcomeEvent(e.Type)
 		if !b.svc.KnownArea(e.Type) || inside != (e.ConversationID != 0) || inside && e.MailboxID == 0 {
 			b.t.Errorf("event %s of conversation %d, mailbox %d: is its area announced, and was it emitted with emitIn?", e.Type, e.ConversationID, e.MailboxID)
 		}

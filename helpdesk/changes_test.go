@@ -332,7 +332,7 @@ func holdNothingPrivate(t *testing.T, all resources, events []storage.Event) {
 	t.Helper()
 	for _, e := range events {
 		area, _, _ := strings.Cut(e.Type, ".")
-		if by := subscription.ChangedBy(e).Actor; (slices.Contains([]string{"conversation", "interaction", "customer"}, area) || helpdesk.SLAOutcomeEvent(e.Type)) != (by.Type != "") {
+		if by := subscription.ChangedBy(e).Actor; (slices.Contains([]string{"conversation", "interaction", "customer", "rating"}, area) || helpdesk.SLAOutcomeEvent(e.Type)) != (by.Type != "") {
 			t.Errorf("event %s %s has the actor %+v", e.Type, e.Data, by)
 		}
 		for name, fields := range all {

@@ -3,6 +3,7 @@ package helpdesk
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
@@ -91,6 +92,7 @@ type ConversationFilter struct {
 	Priorities   []Priority        // any of these
 	Spam         storage.Opt[bool] // whether it is spam; null is absent
 	Due          DueRange
+	Ratings      []Verdict // with a rating that is any of these
 
 	CreatedBefore time.Time
 	Attached      bool                 // has a file, not one that a message shows, in an interaction that is no draft
@@ -414,6 +416,7 @@ type ConversationQuery struct {
 	Spam        storage.Opt[bool] // whether it is spam; absent or null: all
 	Fields      FieldQueries      // values of fields
 	Due         Due               // when something is due; "": all
+	Ratings     []Verdict         // with a rating that is any of these; empty: all
 	// ViewID names a view that supplies the filters and the order that are not given here; 0: none.
 	ViewID int64
 
@@ -460,7 +463,7 @@ func (q *ConversationQuery) filter() ConversationFilter {
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs,
 		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
 		Priorities: q.Priorities, Spam: q.Spam,
-		Fields: q.matched, Due: q.dueRange(),
+		Fields: q.matched, Due: q.dueRange(), Ratings: q.Ratings,
 	}
 }
 
@@ -494,6 +497,9 @@ func (q *ConversationQuery) check(problems *fault.Collector, prefix string) {
 	case "", ByCreated, ByUpdated, ByNumber, ByAwaiting, ByDue:
 	default:
 		problems.Add(field("sort_by"), "must be updated_at, created_at, number, customer_awaiting_reply_since or due_at")
+	}
+	for i, v := range q.Ratings {
+		problems.Check(slices.Contains(Verdicts(), v), fmt.Sprintf("%s[%d]", field("rating"), i), "must be good, neutral, bad or asked")
 	}
 	problems.Check(q.Due.valid(), field("due"), "must be soon, breached, today or any")
 }

@@ -56,6 +56,10 @@ type HistoryReason struct {
 	Target HistoryTarget `json:"target,omitzero"`
 	// Assignment is why the team that acted gave the conversation to a member, or took it back.
 	Assignment AssignmentReason `json:"assignment,omitzero"`
+	// Verdict, Score and Scale are those of a rating that was given or changed.
+	Verdict Verdict `json:"verdict,omitempty"`
+	Score   int     `json:"score,omitempty"`
+	Scale   int     `json:"scale,omitempty"`
 }
 
 // HistoryTarget is a target of an SLA.
@@ -170,7 +174,7 @@ func HistoryEvents() []string {
 	var kinds []string
 	for _, t := range EventTypes() {
 		left := []string{"conversation.presence", "conversation.followed", "interaction.created"}
-		if area := areaOf(t.Name); (area == "conversation" || area == "interaction" || SLAOutcomeEvent(t.Name)) && !slices.Contains(left, t.Name) {
+		if area := areaOf(t.Name); (area == "conversation" || area == "interaction" || area == "rating" || SLAOutcomeEvent(t.Name)) && !slices.Contains(left, t.Name) {
 			kinds = append(kinds, t.Name)
 		}
 	}

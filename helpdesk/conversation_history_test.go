@@ -52,7 +52,7 @@ func TestConversationHistory(t *testing.T) {
 		"user 1: said 2",
 		"user 1: conversation.updated+conversation.closed status",
 		"customer 1: said 3",
-		"customer 1: conversation.reopened status because {Reason: Via: InteractionID:3 From:0 Number:0 Into:0 RuleVersion:0 RuleRunID:0 MacroID:0 Target:{Kind: DueAt:0001-01-01 00:00:00 +0000 UTC} Assignment:{Reason: Strategy: Who: Capacity:0 Load:0 Free:0 Of:0 Hours:0}}",
+		"customer 1: conversation.reopened status because {Reason: Via: InteractionID:3 From:0 Number:0 Into:0 RuleVersion:0 RuleRunID:0 MacroID:0 Target:{Kind: DueAt:0001-01-01 00:00:00 +0000 UTC} Assignment:{Reason: Strategy: Who: Capacity:0 Load:0 Free:0 Of:0 Hours:0} Verdict: Score:0 Scale:0}",
 	}
 	for _, newest := range []bool{false, true} {
 		for limit := 1; limit <= 8; limit++ {

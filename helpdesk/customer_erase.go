@@ -222,6 +222,9 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	if err := e.eraseMessages(ctx, tx, c, own); err != nil {
 		return err
 	}
+	if err := e.eraseRatings(ctx, tx, c, own); err != nil {
+		return err
+	}
 	if err := tx.RemoveParticipants(ctx, id, e.keys); err != nil {
 		return err
 	}

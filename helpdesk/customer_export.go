@@ -24,6 +24,7 @@ type ConversationExport struct {
 	Interactions []Interaction // oldest first
 	Attachments  []Attachment  // of all interactions
 	Fields       FieldSet      // of conversations
+	Ratings      []Rating      // oldest first
 }
 
 // Export returns all data about a customer that the member reaches, for example to answer a data access request. It
@@ -76,6 +77,9 @@ func (d *desk) exportConversation(ctx context.Context, r Reader, c Conversation,
 	out := ConversationExport{Conversation: c}
 	var err error
 	if out.Fields, err = readFields(ctx, r, FieldOfConversation, []int64{c.ID}); err != nil {
+		return out, err
+	}
+	if out.Ratings, err = ratingsOf(ctx, r, c.ID); err != nil {
 		return out, err
 	}
 	seek := storage.Seek{Limit: 100}

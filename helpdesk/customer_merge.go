@@ -81,6 +81,9 @@ func (d *desk) mergeCustomer(ctx context.Context, tx Tx, id, into int64) (Custom
 	if err := completeFields(ctx, tx, FieldOfCustomer, values, id, into); err != nil {
 		return Customer{}, err
 	}
+	if err := changeRatings(ctx, tx, RatingFilter{CustomerID: id}, func(r *Rating) { r.CustomerID = into }); err != nil {
+		return Customer{}, err
+	}
 	c, err := tx.Customer(ctx, into)
 	if err != nil {
 		return Customer{}, err

@@ -414,6 +414,15 @@ func (f Field) unused(ctx context.Context, r Reader) error {
 			users = append(users, s.Name)
 		}
 	}
+	surveys, err := allSurveys(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, s := range surveys {
+		if s.usesField(f) {
+			users = append(users, s.Name)
+		}
+	}
 	macros, err := macrosSetting(ctx, r, f)
 	if users = append(users, macros...); err != nil {
 		return err

@@ -431,7 +431,7 @@ func (c *Conversation) received(at time.Time, i Interaction, auto bool) {
 		c.UpdatedAt = at
 	}
 	if !i.IsForward {
-		c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
+		c.Preview = mailhtml.Preview(withoutRatingPlaces(i.Body), previewLength, i.answers())
 	}
 	if auto || c.IsSpam() {
 		return // automatic messages and spam neither await a reply nor reopen
@@ -543,7 +543,7 @@ func (c *Conversation) answeredBy(i Interaction) {
 		return
 	}
 	c.AwaitingSince = time.Time{}
-	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
+	c.Preview = mailhtml.Preview(withoutRatingPlaces(i.Body), previewLength, i.answers())
 }
 
 // queue creates one delivery per recipient, under the first header field that contains the recipient, and adds the
@@ -881,7 +881,7 @@ func refreshPreview(ctx context.Context, tx Tx, c *Conversation) error {
 		return nil
 	}
 	i, err := tx.Interactions().Get(ctx, last[at].ID)
-	c.Preview = mailhtml.Preview(i.Body, previewLength, i.answers())
+	c.Preview = mailhtml.Preview(withoutRatingPlaces(i.Body), previewLength, i.answers())
 	return err
 }
 

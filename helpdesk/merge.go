@@ -125,6 +125,9 @@ func (d *desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	if err := completeFields(ctx, tx, FieldOfConversation, values, id, into); err != nil {
 		return Conversation{}, err
 	}
+	if err := moveRatings(ctx, tx, id, into); err != nil {
+		return Conversation{}, err
+	}
 	if err := tx.MergeConversation(ctx, d.move(rule, id, into)); err != nil {
 		return Conversation{}, err
 	}

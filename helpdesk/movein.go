@@ -58,6 +58,19 @@ type ImportedConversation struct {
 	CreatedAt, UpdatedAt time.Time
 	Messages             []ImportedMessage // in any order; required
 	Fields               FieldTexts        // of fields of [MoveIn.Field]
+	Rating               ImportedRating    // zero: none
+}
+
+// ImportedRating is how the customer of a conversation rated the answers in another help desk.
+type ImportedRating struct {
+	Score, Scale int    // Scale is 2, 3 or 5; of another one, and of another score, nothing is imported
+	Comment      string // shortened if it is too long
+	UserID       int64  // the member who answered last before; 0: not known
+	At           time.Time
+}
+
+func (r ImportedRating) valid() bool {
+	return slices.Contains(RatingScales(), r.Scale) && r.Score >= 1 && r.Score <= r.Scale
 }
 
 // ImportedMessage is a message or note from another help desk.
@@ -623,7 +636,13 @@ func (t pastTx) file(ctx context.Context, work *pastWork) error {
 		if err := setFields(ctx, t.Tx, FieldOfConversation, []int64{c.ID}, work.in.Fields); err != nil {
 			return err
 		}
+		if err := t.takeRating(ctx, *c, work.in.Rating); err != nil {
+			return err
+		}
 		return t.p.putConversation(ctx, t.Tx, work)
+	}
+	if err := t.takeRating(ctx, *c, work.in.Rating); err != nil {
+		return err
 	}
 	starters, err := firsts(ctx, t.Tx, c.ID)
 	if err != nil {
@@ -648,6 +667,32 @@ func (t pastTx) file(ctx context.Context, work *pastWork) error {
 		c.awaitedIn(work.in.Messages)
 	}
 	return t.Conversations().Update(ctx, c)
+}
+
+// takeRating stores the rating of a conversation in another help desk, or what became of it since the last import.
+func (t pastTx) takeRating(ctx context.Context, c Conversation, in ImportedRating) error {
+	if !in.valid() {
+		return nil
+	}
+	all, err := ratingsOf(ctx, t.Reader(), c.ID)
+	if err != nil {
+		return err
+	}
+	at := t.p.believed(in.At)
+	r := Rating{ConversationID: c.ID, CustomerID: c.CustomerID, Source: RatedImported, CreatedAt: t.p.now}
+	if n := slices.IndexFunc(all, func(r Rating) bool { return r.Source == RatedImported }); n >= 0 {
+		r = all[n]
+	}
+	old := r
+	r.UserID, r.Scale, r.Score, r.Verdict, r.AnsweredAt = in.UserID, in.Scale, in.Score, VerdictOf(in.Score, in.Scale), at
+	if r.Comment = plain.Cut(strings.TrimSpace(plain.Text(in.Comment)), maxRatingComment); r == old {
+		return nil
+	}
+	r.UpdatedAt = at
+	if r.ID != 0 {
+		return ratingNoun().Rows(t.Tx).Update(ctx, &r)
+	}
+	return ratingNoun().Rows(t.Tx).Insert(ctx, &r)
 }
 
 // files counts the files of messages.

@@ -31,6 +31,7 @@ type Declarations struct {
 	PGPKeys               storage.Declared[PGPKey, PGPKeyFilter]
 	PortalKeys            storage.Declared[PortalKey, storage.NoFilter]
 	PushDevices           storage.Declared[PushDevice, PushDeviceFilter]
+	Ratings               storage.Declared[Rating, RatingFilter]
 	ReplyFiles            storage.Declared[ReplyFile, ReplyFileFilter]
 	Roles                 storage.Declared[identity.Role, storage.NoFilter]
 	ReplayedConversations storage.Declared[ReplayedConversation, ReplayedFilter]
@@ -42,6 +43,7 @@ type Declarations struct {
 	SLAs                  storage.Declared[SLA, storage.NoFilter]
 	SavedReplies          storage.Declared[SavedReply, SavedReplyFilter]
 	Signatures            storage.Declared[Signature, SignatureFilter]
+	Surveys               storage.Declared[Survey, storage.NoFilter]
 	Suppressions          storage.Declared[sending.Suppression, sending.SuppressionFilter]
 	Tags                  storage.Declared[Tag, storage.NoFilter]
 	Teams                 storage.Declared[Team, storage.NoFilter]
@@ -107,6 +109,7 @@ func Nouns() Declarations {
 		Roles:                 roleNoun(),
 		MemberMails:           memberMailNoun(),
 		PushDevices:           pushDeviceNoun(),
+		Ratings:               ratingNoun(),
 		ReplyFiles:            replyFileNoun(),
 		RulePasses:            rulePassNoun(),
 		ReplayedConversations: replayedNoun(),
@@ -118,6 +121,7 @@ func Nouns() Declarations {
 		SavedReplies:          savedReplyNoun(),
 		Signatures:            signatureNoun(),
 		Suppressions:          suppressionNoun(),
+		Surveys:               surveyNoun(),
 		Tags:                  tagNoun(),
 		Teams:                 teamNoun(),
 		Views:                 viewNoun(),
@@ -133,6 +137,7 @@ func (d Declarations) Plain() []storage.PlainNoun {
 		d.Suppressions, d.Calendars, d.AutoReplies, d.AutoResponses,
 		d.Companies, d.CompanyKeys, d.Fields,
 		d.SLAs, d.Rules, d.RuleSets, d.RuleRuns, d.RulePasses, d.RuleReplays, d.ReplayedConversations,
+		d.Surveys, d.Ratings,
 	}
 }
 

@@ -55,6 +55,8 @@ type OutgoingMail struct {
 	Encrypted []sending.EncryptedMail
 	// SeenToken identifies the message to [Service.SeenByPixel]; "" unless it is to contain a tracking image.
 	SeenToken string
+	// Rating, if it is not nil, has the links to a rating, which belong where HTML has [RatingPlace].
+	Rating *OutgoingRating
 	// NextTry is the earliest next attempt for the other recipients; zero if there are none.
 	NextTry time.Time
 	Relay   *sending.Relay    // the mailbox's own relay; nil: the server's
@@ -146,6 +148,9 @@ func (o *Outgoing) beginReply(ctx context.Context, tx Tx, accountID, interaction
 	}
 	if seal.refused != "" {
 		return nobody, o.refuse(ctx, tx, accountID, reply.c, reply.i, deliveries, seal.refused)
+	}
+	if err := o.svc.askInReply(ctx, tx, reply.c, reply.i); err != nil {
+		return begunReply{}, err
 	}
 	if err := holdRecipients(ctx, tx, &reply, now); err != nil {
 		return begunReply{}, err
@@ -317,11 +322,20 @@ func (o *Outgoing) fill(ctx context.Context, accountID int64, reply *begunReply)
 	if body, out.Attachments, err = o.svc.embed(ctx, r, out.AccountID, i, out.Attachments); err != nil {
 		return err
 	}
-	if out.HTML, err = o.ended(ctx, r, mailbox, i, body); err != nil {
+	if !i.IsForward {
+		if out.Rating, err = o.svc.ratingIn(ctx, r, accountID, c, body); err != nil {
+			return err
+		}
+	}
+	if body = oneRatingPlace(body); out.Rating == nil {
+		body = withoutRatingPlaces(body)
+	}
+	ending, err := o.ended(ctx, r, mailbox, i, "")
+	if err != nil {
 		return err
 	}
 	passed, files, err := o.forwarded(ctx, r, accountID, mailbox, c, i.Forwarding())
-	out.HTML, out.Attachments = out.HTML+passed, append(out.Attachments, files...)
+	out.HTML, out.Attachments = body+withoutRatingPlaces(ending+passed), append(out.Attachments, files...)
 	return err
 }
 

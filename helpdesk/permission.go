@@ -18,7 +18,7 @@ func Domain() storage.Domain {
 				identity.ConversationsView, identity.ConversationsCreate, identity.ConversationsUpdate, identity.ConversationsDelete, identity.ConversationsAssign,
 				identity.InteractionsView, identity.InteractionsCreate, identity.InteractionsUpdate, identity.InteractionsDelete, identity.NotesCreate,
 				identity.TagsView, identity.TagsCreate, identity.ViewsView, identity.ViewsCreate, identity.ViewsUpdate, identity.ViewsDelete,
-				identity.DomainsView, identity.PGPKeysView, identity.FieldsView, identity.CalendarsView, identity.AutoRepliesView, identity.RulesView, identity.SLAsView,
+				identity.DomainsView, identity.PGPKeysView, identity.FieldsView, identity.CalendarsView, identity.AutoRepliesView, identity.RulesView, identity.SLAsView, identity.SurveysView,
 			),
 			identity.RoleCollaborator: names(
 				identity.AccountsView, identity.MembershipsView, identity.RolesView, identity.MailboxesView, identity.CustomersView, identity.CompaniesView,
@@ -38,7 +38,7 @@ func permissions() []identity.Permission {
 	for _, area := range []string{
 		"accounts", "memberships", "roles", "mailboxes", "customers", "companies", "conversations", "interactions",
 		"tags", "fields", "views", "domains", "pgp_keys", "webhooks",
-		"calendars", "auto_replies", "rules", "slas",
+		"calendars", "auto_replies", "rules", "slas", "surveys",
 	} {
 		for _, action := range []string{"view", "create", "update", "delete"} {
 			all = append(all, identity.Permission(area+"."+action))
@@ -61,7 +61,7 @@ func eventAreas() map[string]string {
 		identity.CustomersView:       {"customer", "suppression", "blocked_sender"},
 		identity.CompaniesView:       {"company"},
 		identity.PGPKeysView:         {"pgp_key"},
-		identity.ConversationsView:   {"conversation", "notification"},
+		identity.ConversationsView:   {"conversation", "notification", "rating"},
 		identity.InteractionsView:    {"interaction", "attachment", "saved_reply"},
 		identity.TagsView:            {"tag"},
 		identity.FieldsView:          {"field"},
@@ -72,6 +72,7 @@ func eventAreas() map[string]string {
 		identity.AutoRepliesView:     {"auto_reply"},
 		identity.RulesView:           {"rule"},
 		identity.SLAsView:            {"sla"},
+		identity.SurveysView:         {"survey"},
 	} {
 		for _, area := range of {
 			areas[area] = string(p)

@@ -59,6 +59,7 @@ type beyond struct {
 	calendar     helpdesk.Calendar
 	sla          helpdesk.SLA
 	autoReply    helpdesk.AutoReply
+	survey       helpdesk.Survey
 	rule         helpdesk.Rule
 	replay       helpdesk.RuleReplay
 	invitation   identity.Invitation
@@ -117,6 +118,8 @@ func newBeyond(t *testing.T) *beyond {
 	w.hook = b.hook()
 	w.calendar, w.autoReply = b.office(), b.autoReply(helpdesk.AutoReplyInput{})
 	w.sla = b.promise()
+	w.survey = b.survey()
+	must(b.desk.Ratings().Record(b.ctx, w.conversation.ID, helpdesk.RatingInput{Score: 1, Comment: storage.Some(secret)}))(t)
 	w.rule = b.rule(ruleInput("Rule", atMail, do(rules.Move, fmt.Sprint(w.box.ID))))
 	w.replay = must(b.desk.Rules().Replay(b.ctx, helpdesk.ReplayInput{RuleID: w.rule.ID}))(b.t)
 	w.role = must(b.desk.Roles().Create(b.ctx, identity.RoleInput{Name: "Readers", Permissions: storage.Some([]identity.Permission{identity.ConversationsView})}))(t)
@@ -818,6 +821,28 @@ func reachOf() map[string]struct {
 		}},
 		"AutoReplies.Preview": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.AutoReplies().Preview(c, map[string]helpdesk.AutoText{"en": {Subject: "{{conversation.subject}}", Body: "x"}}))
+		}},
+		"Surveys.Get":        {own, func(c context.Context, d desk, w w) (any, error) { return say(d.Surveys().Get(c, w.survey.ID)) }},
+		"Surveys.List":       {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Surveys().List(c, page)) }},
+		"Surveys.Vocabulary": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.Surveys().Vocabulary(c)) }},
+		"Surveys.Create": {refused, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Surveys().Create(c, helpdesk.SurveyInput{Name: name("x"), Translations: storage.Some(map[string]helpdesk.SurveyText{"en": {Body: "x"}})}))
+		}},
+		"Surveys.Update": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Surveys().Update(c, w.survey.ID, helpdesk.SurveyInput{MailboxIDs: storage.Some([]int64{w.mailbox.ID})}))
+		}},
+		"Surveys.Delete": {refused, func(c context.Context, d desk, w w) (any, error) { return done(d.Surveys().Delete(c, w.survey.ID)) }},
+		"Surveys.Preview": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Surveys().Preview(c, map[string]helpdesk.SurveyText{"en": {Subject: "{{conversation.subject}}", Body: "x"}}))
+		}},
+		"Ratings.Of": {own, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Ratings().Of(c, []int64{w.conversation.ID, w.near.ID}))
+		}},
+		"Ratings.List": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Ratings().List(c, w.conversation.ID, page))
+		}},
+		"Ratings.Record": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Ratings().Record(c, w.conversation.ID, helpdesk.RatingInput{Score: 1}))
 		}},
 		"Interactions.AutoResponses": {own, func(c context.Context, d desk, w w) (any, error) {
 			sent := w.answer

@@ -232,6 +232,9 @@ func (r *record) commitEvents(ctx context.Context, then followUps) error {
 	if err := r.enqueueRules(ctx); err != nil {
 		return err
 	}
+	if err := r.enqueueSurveys(ctx); err != nil {
+		return err
+	}
 	return r.tx.Emit(ctx, r.ready...)
 }
 
@@ -258,6 +261,8 @@ func (r *record) settleEvents(ctx context.Context) error {
 			e = withChanges(e, r.ofInteraction(e.Subject), h.by)
 		case "customer":
 			e = withChanges(e, r.ofCustomer(e.Subject), h.by)
+		case "rating":
+			e = withChanges(e, differences{}, h.by)
 		case "sla":
 			if SLAOutcomeEvent(e.Type) {
 				e = withChanges(e, differences{}, h.by)

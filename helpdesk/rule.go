@@ -80,7 +80,7 @@ func RuleEvents() []string {
 	var kinds []string
 	for _, t := range EventTypes() {
 		left := []string{"conversation.presence", "conversation.followed", "conversation.deleted", "conversation.merged", "interaction.deleted"}
-		if area := areaOf(t.Name); (area == "conversation" || area == "interaction" || t.Name == "sla.due_soon" || t.Name == "sla.breached") && !slices.Contains(left, t.Name) {
+		if area := areaOf(t.Name); (area == "conversation" || area == "interaction" || t.Name == "sla.due_soon" || t.Name == "sla.breached" || t.Name == "rating.created") && !slices.Contains(left, t.Name) {
 			kinds = append(kinds, t.Name)
 		}
 	}

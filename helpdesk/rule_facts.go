@@ -127,10 +127,29 @@ func (s *Service) factsOf(ctx context.Context, r Reader, ready compiledRules, o 
 		}
 		setHoursFacts(f, all, o.at)
 	}
+	if uses("rating.") {
+		if err := setRatingFacts(ctx, r, f, c.ID); err != nil {
+			return nil, err
+		}
+	}
 	if o.interactionID != 0 && uses("interaction.") {
 		return f, setInteractionFacts(ctx, r, f, o.interactionID)
 	}
 	return f, nil
+}
+
+// setRatingFacts sets how the customer rated the answers in a conversation last.
+func setRatingFacts(ctx context.Context, r Reader, f *rules.Facts, id int64) error {
+	f.Set(rules.FieldRating)
+	f.Set(rules.FieldRatingScore)
+	all, err := ratingsOf(ctx, r, id)
+	for _, one := range all {
+		if one.Answered() {
+			f.Set(rules.FieldRating, string(one.Verdict))
+			f.Set(rules.FieldRatingScore, strconv.Itoa(one.Score))
+		}
+	}
+	return err
 }
 
 // setHoursFacts sets which calendars are open at a time.

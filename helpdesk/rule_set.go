@@ -60,7 +60,7 @@ func (s *Service) saveRuleSet(ctx context.Context, tx Tx, all []Rule) error {
 		return err
 	}
 	former := account.Listens
-	account.Listens = nil
+	account.Listens = slices.DeleteFunc(slices.Clone(former), func(kind string) bool { return kind != listensSurvey })
 	for _, r := range all {
 		if r.State != RuleOff {
 			account.Listens = append(account.Listens, r.On...)
@@ -178,7 +178,7 @@ func (r *record) enqueueRules(ctx context.Context) error {
 	of := map[operation]int{} // places in jobs
 	for _, e := range r.ready {
 		area := areaOf(e.Type)
-		if e.ConversationID == 0 || area != "conversation" && area != "interaction" && area != "sla" {
+		if e.ConversationID == 0 || area != "conversation" && area != "interaction" && area != "sla" && area != "rating" {
 			continue
 		}
 		op := operation{e.ConversationID, e.Time}

@@ -59,8 +59,14 @@ type SavedReplyInput struct {
 const maxSavedReply = 64 << 10
 
 // ReplyPlaceholders lists the placeholders allowed in a saved reply's body, between double braces, except those of fields:
-// "fields." or "customer.fields." and a key, see [SavedReplies.Placeholders].
+// "fields." or "customer.fields." and a key, see [SavedReplies.Placeholders]. "rating" stays in the reply: in its message, the links
+// of the survey for the conversation are there, or nothing if there is none.
 func ReplyPlaceholders() []string {
+	return append(textPlaceholders(), ratingPlaceholder)
+}
+
+// textPlaceholders are those that a text is put in place of.
+func textPlaceholders() []string {
 	return []string{"customer.first_name", "customer.name", "agent.name", "conversation.number", "conversation.subject"}
 }
 

@@ -53,7 +53,7 @@ func TestSavedReplyProblems(t *testing.T) {
 	b := newBundle(t)
 	must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you."}))(t)
 	must(b.desk.SavedReplies().Create(b.ctx, helpdesk.SavedReplyInput{Name: "Thanks", Body: "Thank you.", Shared: storage.Some(true)}))(t)
-	known := "known are customer.first_name, customer.name, agent.name, conversation.number, conversation.subject"
+	known := "known are customer.first_name, customer.name, agent.name, conversation.number, conversation.subject, rating"
 	for _, tt := range []struct {
 		name string
 		in   helpdesk.SavedReplyInput

@@ -105,6 +105,9 @@ func (f ViewFilter) texts() []string {
 	for _, p := range f.Priorities {
 		all = append(all, string(p))
 	}
+	for _, v := range f.Ratings {
+		all = append(all, string(v))
+	}
 	for key, q := range f.Fields {
 		all = append(append(all, key, q.From, q.To), q.Values...)
 	}
@@ -148,6 +151,7 @@ type ViewFilter struct {
 	TeamID       int64            `json:"team_id,omitempty"` // 0: all
 	Fields       FieldQueries     `json:"fields,omitempty"`
 	Due          Due              `json:"due,omitempty"`
+	Ratings      []Verdict        `json:"rating,omitempty"`
 	Sort         ConversationSort `json:"sort_by,omitempty"`
 	Ascending    bool             `json:"ascending,omitempty"`
 }
@@ -178,7 +182,7 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	q = ConversationQuery{
 		Statuses: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, CompanyID: f.CompanyID, TagIDs: f.TagIDs,
 		UpdatedSince: f.UpdatedSince, Query: f.Words, Sort: f.Sort, Ascending: f.Ascending,
-		Undelivered: f.Undelivered, Priorities: f.Priorities, Fields: f.Fields, Due: f.Due,
+		Undelivered: f.Undelivered, Priorities: f.Priorities, Fields: f.Fields, Due: f.Due, Ratings: f.Ratings,
 	}
 	if f.TeamID != 0 {
 		q.TeamID = storage.Some(f.TeamID)
@@ -264,6 +268,9 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	}
 	q.Undelivered = q.Undelivered || view.Undelivered
 	q.Due = cmp.Or(q.Due, view.Due)
+	if len(q.Ratings) == 0 {
+		q.Ratings = view.Ratings
+	}
 	if q.Sort == "" && !q.Ascending {
 		q.Sort, q.Ascending = view.Sort, view.Ascending
 	}
@@ -276,6 +283,7 @@ func (in *ViewInput) prepare(userID int64) (ConversationQuery, error) {
 	required(&problems, "name", in.Name, 100)
 	in.Filter.Statuses, in.Filter.TagIDs = slices.Clone(in.Filter.Statuses), sortedSet(in.Filter.TagIDs)
 	in.Filter.Priorities = slices.Clone(in.Filter.Priorities)
+	in.Filter.Ratings = slices.Clone(in.Filter.Ratings)
 	in.Filter.Words = plain.Cut(plain.Line(in.Filter.Words), 1000)
 	in.Filter.Fields = in.Filter.Fields.normal()
 	in.Filter.UpdatedSince = in.Filter.UpdatedSince.UTC().Truncate(time.Microsecond)

@@ -139,6 +139,7 @@ func (a *agents) pages() []deskPage {
 		{"settings-mailboxes", "/settings/mailboxes"}, {"settings-mailbox", "/settings/mailboxes/1"}, {"settings-members", "/settings/members"}, {"settings-teams", "/settings/teams"}, {"settings-team", "/settings/teams/1"}, {"inbox-team", "/inbox/team-1"},
 		{"settings-hours", "/settings/hours"}, {"settings-calendar", "/settings/hours/1"}, {"settings-auto-replies", "/settings/auto-replies"}, {"settings-auto-reply", "/settings/auto-replies/1"},
 		{"settings-slas", "/settings/slas"}, {"settings-sla", "/settings/slas/1"}, {"settings-sla-new", "/settings/slas/new"},
+		{"settings-surveys", "/settings/surveys"}, {"settings-survey", "/settings/surveys/1"}, {"settings-survey-new", "/settings/surveys/new"},
 		{"settings-rules", "/settings/rules"}, {"settings-rule", "/settings/rules/2"}, {"settings-rule-new", "/settings/rules/new?template=urgent"},
 		{"settings-roles", "/settings/roles"}, {"settings-tags", "/settings/tags"}, {"settings-fields", "/settings/fields"}, {"settings-field", "/settings/fields/1"}, {"settings-field-new", "/settings/fields/new"}, {"inbox-columns", "/inbox/view-4"}, {"settings-replies", "/settings/replies"},
 		{"settings-reply", "/settings/replies/new"}, {"settings-views", "/settings/views"}, {"settings-view", "/settings/views/1"}, {"settings-portal", "/settings/portal"}, {"settings-tokens", "/settings/tokens"}, {"settings-webhooks", "/settings/webhooks"},

@@ -85,6 +85,10 @@ const (
 	RulesCreate         Permission = "rules.create"
 	RulesUpdate         Permission = "rules.update"
 	RulesDelete         Permission = "rules.delete"
+	SurveysView         Permission = "surveys.view"
+	SurveysCreate       Permission = "surveys.create"
+	SurveysUpdate       Permission = "surveys.update"
+	SurveysDelete       Permission = "surveys.delete"
 	AuditLogView        Permission = "audit_log.view"
 )
 

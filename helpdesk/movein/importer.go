@@ -488,6 +488,12 @@ func (r *run) conversation(c foreign.Conversation) helpdesk.ImportedConversation
 		Customer: r.address(c.Customer), UserID: r.people.Member(c.Assignee.Email()), TeamID: r.people.Team(c.Team), Tags: c.Tags,
 		CreatedAt: c.Created, UpdatedAt: c.Updated,
 	}
+	if c.Rating.Good || c.Rating.Bad { // when it was given is not told
+		past.Rating = helpdesk.ImportedRating{Score: 1, Scale: 2, Comment: c.Rating.Comment, UserID: past.UserID, At: c.Updated}
+		if c.Rating.Good {
+			past.Rating.Score = 2
+		}
+	}
 	extra := slices.Clone(c.Extra)
 	if past.UserID == 0 && c.Assignee.Name+c.Assignee.Email() != "" {
 		r.Unassigned.Add("assignee "+called(c.Assignee)+" is not a member", c.Place)

@@ -154,12 +154,16 @@ func TestZendesk(t *testing.T) {
 	door := b.find("Die Tür klemmt – dringend")
 	if diff := cmp.Diff([]string{
 		"03-04 08:00 customer ada@example.com: Seit gestern geht die Tür nicht mehr auf. [door.png 70] [log.txt 13]",
-		"03-04 08:00 note Zendesk: From Zendesk, ticket 35436 brand_id: 360002 followers: Gus Gone organization_id: 509974 recipient: support@example.org satisfaction_rating: good Great support! type: incident missing file: lost.pdf",
+		"03-04 08:00 note Zendesk: From Zendesk, ticket 35436 brand_id: 360002 followers: Gus Gone organization_id: 509974 recipient: support@example.org type: incident missing file: lost.pdf",
 		"03-04 09:00 note Gus Gone: Kennt das jemand?",
 		fmt.Sprintf("03-04 10:00 user %d: Bitte kräftig ziehen.", b.owner),
 		"03-05 09:30 customer maria@example.net: A mí me pasa lo mismo.",
 	}, b.said(door)); diff != "" {
 		t.Error(diff)
+	}
+	rated := must(b.desk.Ratings().List(t.Context(), door.ID, storage.PageRequest{}))(t).Items
+	if len(rated) != 1 || rated[0].Verdict != helpdesk.RatedGood || rated[0].Comment != "Great support!" || rated[0].UserID != door.UserID || rated[0].Source != helpdesk.RatedImported {
+		t.Errorf("ratings: %+v", rated)
 	}
 	set, traits := must(b.desk.Conversations().Fields(t.Context(), []int64{door.ID}))(t), must(b.desk.Customers().Fields(t.Context(), []int64{door.CustomerID}))(t)
 	if diff := cmp.Diff([]helpdesk.FieldTexts{{"order_number": {"745"}, "colours": {"red", "blue"}}, {"plan": {"gold"}}}, []helpdesk.FieldTexts{set.Values[door.ID], traits.Values[door.CustomerID]}); diff != "" {

@@ -27,7 +27,7 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 		To:        addresses(out.To),
 		Cc:        addresses(out.Cc),
 		Subject:   out.Subject,
-		Text:      mailhtml.Text(out.HTML),
+		Text:      mailhtml.Text(s.withRating(out, ratingLines)),
 		// RFC 3834: an automatic reply says that it is one, and asks for none.
 		AutoSubmitted: out.Automatic, AutoReplied: out.Automatic,
 	}
@@ -48,7 +48,7 @@ func (s *Sender) compose(ctx context.Context, out helpdesk.OutgoingMail) *mail.O
 			Open: func() (io.ReadCloser, error) { return s.cfg.Outgoing.OpenAttachment(ctx, out.AccountID, a) },
 		})
 	}
-	body := inline(out.HTML, out, m.Attachments)
+	body := inline(s.withRating(out, ratingButtons), out, m.Attachments)
 	if out.SeenToken != "" && s.cfg.SeenURL != nil {
 		body += fmt.Sprintf("\n"+`<img src="%s" alt="" width="1" height="1">`, html.EscapeString(s.cfg.SeenURL(out.SeenToken)))
 	}

@@ -46,6 +46,13 @@ type Config struct {
 	// SeenURL returns the URL of the tracking image, for accounts that enable it: see transport's /seen. nil: none.
 	SeenURL func(token string) string
 
+	// RatingURL returns the address of the page of a link to a rating, see helpdesk.Service.OpenRating. nil: messages have no such
+	// links.
+	RatingURL func(token string) string
+	// RatingWords returns, for a locale, what is above the links if a survey does not say it, and what each link says, the lowest
+	// score first. nil: English, and numbers.
+	RatingWords func(locale string, scale int) (question string, scores []string)
+
 	Timeout time.Duration // of one attempt for one message; 0 means the maximum of 15 min
 	// GiveUp is how long composing a message is retried if the failure may be temporary; 0 means 1 h.
 	GiveUp time.Duration

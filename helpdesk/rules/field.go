@@ -139,6 +139,9 @@ const (
 	FieldInteractionTo            = "interaction.to"
 	FieldInteractionHasAttachment = "interaction.has_attachment"
 	FieldInteractionAutoSubmitted = "interaction.auto_submitted"
+
+	FieldRating      = "rating.verdict"
+	FieldRatingScore = "rating.score"
 )
 
 // Prefixes of the names of the account's own fields.
@@ -181,6 +184,8 @@ func Fields() []Field {
 		{Name: FieldInteractionTo, Kind: KindTexts},
 		{Name: FieldInteractionHasAttachment, Kind: KindFlag},
 		{Name: FieldInteractionAutoSubmitted, Kind: KindFlag},
+		{Name: FieldRating, Kind: KindChoice, Options: []string{"good", "neutral", "bad"}},
+		{Name: FieldRatingScore, Kind: KindNumber},
 	}
 }
 
@@ -207,7 +212,7 @@ func (v Vocabulary) Field(name string) (Field, bool) {
 func (v Vocabulary) Lasting() Vocabulary {
 	lasting := Vocabulary{map[string]Field{}}
 	for name, f := range v.fields {
-		if f.Changes = false; name != FieldInsideHours && !strings.HasPrefix(name, "interaction.") {
+		if f.Changes = false; name != FieldInsideHours && !strings.HasPrefix(name, "interaction.") && !strings.HasPrefix(name, "rating.") {
 			lasting.fields[name] = f
 		}
 	}

@@ -681,7 +681,10 @@ func (e *export) automation(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if err := all(ctx, e, e.nouns.surveys, helpdesk.Nouns().Surveys.Reader(e.r), storage.NoFilter{}); err != nil {
+		return err
+	}
+	return all(ctx, e, e.nouns.ratings, helpdesk.Nouns().Ratings.Reader(e.r), helpdesk.RatingFilter{})
 }
 
 // members writes the audit log and the memberships, which come last because they give access to the account.

@@ -125,7 +125,7 @@ func Tables() map[string]string {
 		"hw_webhooks": "webhooks", "hw_moves": "moves", "hw_saved_replies": "saved_replies", "hw_reply_files": "reply_files",
 		"hw_notifications": "notifications", "hw_followers": "followers", "hw_notify_choices": "notify_choices", "hw_member_mails": "member_mails",
 		"hw_blocked_senders": "blocked_senders", "hw_erasures": "erasures", "hw_teams": "teams", "hw_signatures": "signatures", "hw_audit": "audit", "hw_events": "history",
-		"hw_calendars": "calendars", "hw_auto_replies": "auto_replies", "hw_auto_responses": "auto_responses", "hw_slas": "slas", "hw_rules": "rules", "hw_rule_sets": "rule_sets",
+		"hw_calendars": "calendars", "hw_auto_replies": "auto_replies", "hw_auto_responses": "auto_responses", "hw_slas": "slas", "hw_surveys": "surveys", "hw_ratings": "ratings", "hw_rules": "rules", "hw_rule_sets": "rule_sets",
 		"hw_companies": "companies", "hw_company_keys": "company_keys",
 	}
 }

@@ -103,6 +103,9 @@ func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
 		q.Err(checkText(f.Audience)).Where("EXISTS (SELECT 1 FROM hw_interactions AS i WHERE i.account_id = ?TableName.account_id"+
 			" AND i.conversation_id = ?TableName.id AND "+clause+")", args...)
 	}
+	if len(f.Ratings) > 0 {
+		q.Err(checkText(f.Ratings)).ApplyQueryBuilder(rated(f.Ratings))
+	}
 	if f.Attached {
 		q.ApplyQueryBuilder(attached)
 	}
@@ -122,6 +125,14 @@ func tagged(ids []int64) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {
 		return q.Where(`COALESCE((SELECT 1 FROM hw_conversation_tags AS t WHERE t.account_id = ?TableName.account_id
 			AND t.conversation_id = ?TableName.id AND t.tag_id IN (?) LIMIT 1), 0) = 1`, bun.List(ids))
+	}
+}
+
+// rated checks the ratings of each row, with an expression like that of tagged.
+func rated(verdicts []helpdesk.Verdict) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		return q.Where(`COALESCE((SELECT 1 FROM hw_ratings AS g WHERE g.account_id = ?TableName.account_id
+			AND g.conversation_id = ?TableName.id AND g.verdict IN (?) LIMIT 1), 0) = 1`, bun.List(verdicts))
 	}
 }
 

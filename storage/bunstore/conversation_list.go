@@ -185,8 +185,16 @@ func (r reader) setPage(ctx context.Context, q conversationQuery, set *schema.Qu
 
 // smallSet returns the first of a filter's sets that has at most a number of rows and no index in the list's order, or nil.
 func (r reader) smallSet(ctx context.Context, f helpdesk.ConversationOrder, most int) (*schema.QueryWithArgs, error) {
+	var sets []schema.QueryWithArgs
+	if len(f.Ratings) > 0 {
+		sets = append(sets, bun.SafeQuery("SELECT DISTINCT g.conversation_id AS id FROM hw_ratings AS g WHERE g.account_id = ? AND g.verdict IN (?) LIMIT ?",
+			r.scope.AccountID, bun.List(f.Ratings), most+1))
+	}
 	for _, s := range r.listSets(f) {
-		set, n := bun.SafeQuery("SELECT e.id FROM (?) AS e", r.entries(s, storage.Seek{Limit: most + 1})), 0
+		sets = append(sets, bun.SafeQuery("SELECT e.id FROM (?) AS e", r.entries(s, storage.Seek{Limit: most + 1})))
+	}
+	for _, set := range sets {
+		n := 0
 		if err := r.raw("SELECT COUNT(*) FROM (?) AS s", set).Scan(ctx, &n); err != nil {
 			return nil, failure(ctx, err, "conversation", 0)
 		}

@@ -264,6 +264,12 @@ func lists() []explained {
 			return err
 		})
 	}
+	for name, filter := range map[string]helpdesk.RatingFilter{"": {ConversationIDs: []int64{1, 2}}, "/customer": {CustomerID: 1}} {
+		add("Ratings"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := helpdesk.Nouns().Ratings.Reader(r).List(ctx, filter, seek)
+			return err
+		})
+	}
 	add("RuleRuns", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := helpdesk.Nouns().RuleRuns.Reader(r).List(ctx, helpdesk.RuleRunFilter{RuleID: 1}, seek)
 		return err

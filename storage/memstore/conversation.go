@@ -37,7 +37,7 @@ func (db *data) selected(account int64, c *helpdesk.Conversation, f helpdesk.Con
 	return matches(c, f) && (f.CompanyID == 0 || db.ofCompany(account, c, f.CompanyID)) && (len(f.TagIDs) == 0 || db.tagged(account, c.ID, f.TagIDs)) &&
 		(len(f.Audience) == 0 || db.corresponds(account, c.ID, f.Audience)) &&
 		db.meets(account, helpdesk.FieldOfConversation, c.ID, f.Fields) &&
-		db.atDesk(account, c, f) && db.foundConversation(account, c.ID, f.Terms) && (!f.Attached || db.attached(account, c.ID)) &&
+		db.atDesk(account, c, f) && db.foundConversation(account, c.ID, f.Terms) && (!f.Attached || db.attached(account, c.ID)) && (len(f.Ratings) == 0 || db.rated(account, c.ID, f.Ratings)) &&
 		!slices.ContainsFunc(f.Also, func(f helpdesk.ConversationFilter) bool { return !is(f) }) && !slices.ContainsFunc(f.Except, is)
 }
 
@@ -45,6 +45,16 @@ func (db *data) selected(account int64, c *helpdesk.Conversation, f helpdesk.Con
 func (db *data) ofCompany(account int64, c *helpdesk.Conversation, companyID int64) bool {
 	customer, err := db.customers.get(account, c.CustomerID)
 	return err == nil && customer.CompanyID == companyID
+}
+
+// rated reports whether a conversation has a rating that is any of some verdicts.
+func (db *data) rated(account, id int64, verdicts []helpdesk.Verdict) bool {
+	ratings := helpdesk.Nouns().Ratings
+	of, verdict := ratings.Table().Index("conversation_id"), ratings.Table().Index("verdict")
+	return len(db.plain["hw_ratings"].where(account, func(r *storage.Record) bool {
+		text, _ := r.Values[verdict].(string)
+		return r.Values[of] == id && slices.Contains(verdicts, helpdesk.Verdict(text))
+	})) > 0
 }
 
 // attached reports whether a conversation has a file that is not shown by a message, in an interaction that is no draft.
@@ -169,6 +179,7 @@ func (db *data) removeConversation(account, id int64) {
 	db.readMarks.set(account, id, nil)
 	db.presence.set(account, id, nil)
 	db.followers.set(account, id, nil)
+	db.removeOwned(account, "hw_conversations", id)
 	db.notifications.removeIf(account, func(n *helpdesk.Notification) bool { return n.ConversationID == id })
 	db.redirects.removeIf(account, func(r *redirect) bool { return r.into == id })
 	db.refer(account, id, 0)

@@ -112,6 +112,10 @@ func (db *data) owner(account int64, table string, id int64) error {
 		_, err := of.get(account, id)
 		return err
 	}
+	if table == "hw_conversations" {
+		_, err := db.conversations.get(account, id)
+		return err
+	}
 	if id == 0 {
 		return fault.Missing("email", 0)
 	}

@@ -50,6 +50,24 @@ func (w *world) newRule(name string) helpdesk.Rule {
 	}
 }
 
+func (w *world) newSurvey(name string) helpdesk.Survey {
+	return helpdesk.Survey{
+		Name: name + " " + w.mark, Key: name + w.mark, MailboxIDs: []int64{w.mailbox.ID, w.empty.ID}, Scale: 5, Delay: 24 * time.Hour, OncePer: 240 * time.Hour,
+		All:          []rules.Condition{{Field: "tags", Op: rules.Contains, Values: []string{fmt.Sprint(w.tag.ID)}}},
+		Any:          []rules.Condition{{Field: "subject", Op: rules.Contains, Values: []string{"%", "مغلق"}}},
+		Translations: []helpdesk.SurveyText{{Locale: "ar", Subject: "؟", Body: "<p>{{rating}}</p>", Question: "كيف؟", Thanks: "شكرا"}},
+		IsActive:     true, Reason: helpdesk.SurveyOrphaned, Version: 3, UserID: w.user.ID, CreatedAt: base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newRating(score int) helpdesk.Rating {
+	return helpdesk.Rating{
+		ConversationID: w.conversation.ID, SurveyID: w.survey.ID, InteractionID: w.answer.ID, CustomerID: w.customer.ID, UserID: w.user.ID,
+		Scale: 5, Score: score, Verdict: helpdesk.VerdictOf(score, 5), Comment: "Größe <b> %", Locale: "pt-BR", Source: helpdesk.RatedByMail,
+		AskedAt: at(1), AnsweredAt: at(2), CreatedAt: at(1), UpdatedAt: at(3),
+	}
+}
+
 func (w *world) newSLA(name string) helpdesk.SLA {
 	return helpdesk.SLA{
 		Name: name + " " + w.mark, Key: name + w.mark, Position: 2, CalendarID: w.calendar.ID, FirstReply: 60, NextReply: 90, Resolution: 600, DueSoon: 75,
@@ -132,6 +150,14 @@ func (w *world) automate(ctx context.Context, tx helpdesk.Tx) error {
 	}
 	w.sla = w.newSLA("held")
 	if err := declared.SLAs.Rows(tx).Insert(ctx, &w.sla); err != nil {
+		return err
+	}
+	w.survey = w.newSurvey("held")
+	if err := declared.Surveys.Rows(tx).Insert(ctx, &w.survey); err != nil {
+		return err
+	}
+	w.rating = w.newRating(2)
+	if err := declared.Ratings.Rows(tx).Insert(ctx, &w.rating); err != nil {
 		return err
 	}
 	return w.addRules(ctx, tx)

@@ -276,6 +276,9 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 	if g.IntN(5) == 0 {
 		f.CreatedBefore = g.time(false)
 	}
+	if g.IntN(8) == 0 {
+		f.Ratings = []helpdesk.Verdict{helpdesk.VerdictOf(g.IntN(6), 5)}
+	}
 	f.Attached = g.IntN(8) == 0
 	for range g.IntN(7) - 4 {
 		f.Also = append(f.Also, g.filter(seen))

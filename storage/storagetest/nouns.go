@@ -211,6 +211,19 @@ func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.SLA { return w.sla },
 			fresh: func(w *world, n int) helpdesk.SLA { return w.newSLA(fmt.Sprint("fresh", n)) },
 		}),
+		declaredOf("Surveys", declared.Surveys, noun[reader, tx, helpdesk.Survey, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.Survey { return w.survey },
+			fresh: func(w *world, n int) helpdesk.Survey { return w.newSurvey(fmt.Sprint("fresh", n)) },
+		}),
+		declaredOf("Ratings", declared.Ratings, noun[reader, tx, helpdesk.Rating, helpdesk.RatingFilter]{
+			refers: true,
+			list: func(w *world) helpdesk.RatingFilter {
+				return helpdesk.RatingFilter{ConversationIDs: []int64{w.conversation.ID}, CustomerID: w.customer.ID}
+			},
+			held:  func(w *world) helpdesk.Rating { return w.rating },
+			fresh: func(w *world, n int) helpdesk.Rating { return w.newRating(n%5 + 1) },
+		}),
 		declaredOf("RuleRuns", declared.RuleRuns, noun[reader, tx, helpdesk.RuleRun, helpdesk.RuleRunFilter]{
 			refers: true,
 			list:   func(w *world) helpdesk.RuleRunFilter { return helpdesk.RuleRunFilter{RuleID: w.rule.ID} },

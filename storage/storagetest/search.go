@@ -242,6 +242,11 @@ func testSearchConditions(t *testing.T, b Backend) {
 			}
 			made = append(made, c)
 		}
+		for n, score := range map[int]int{1: 5, 3: 0} {
+			rated := w.newRating(score)
+			rated.ConversationID = made[n].ID
+			ok(t, helpdesk.Nouns().Ratings.Rows(tx).Insert(ctx, &rated))
+		}
 		return tx.SetTags(ctx, []int64{made[1].ID}, []int64{w.tag.ID})
 	})
 	term := func(s string) filter { return filter{Terms: []helpdesk.SearchTerm{word(s)}} }
@@ -251,6 +256,9 @@ func testSearchConditions(t *testing.T, b Backend) {
 		want   []int
 	}{
 		"files":                        {filter{Attached: true}, []int{7}},
+		"rated":                        {filter{Ratings: []helpdesk.Verdict{helpdesk.RatedGood, helpdesk.RatedNot}}, []int{1, 3}},
+		"rated badly, not at all":      {filter{Ratings: []helpdesk.Verdict{helpdesk.RatedBad}, Statuses: closed.Statuses}, nil},
+		"not rated well":               {filter{Except: []filter{{Ratings: []helpdesk.Verdict{helpdesk.RatedGood}}}}, []int{0, 2, 3, 4, 5, 6, 7}},
 		"no files":                     {filter{Except: []filter{{Attached: true}}}, []int{0, 1, 2, 3, 4, 5, 6}},
 		"begun before":                 {before, []int{0, 1}},
 		"not begun before":             {filter{Except: []filter{before}}, []int{2, 3, 4, 5, 6, 7}},

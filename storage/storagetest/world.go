@@ -75,6 +75,8 @@ type world struct {
 	rule         helpdesk.Rule
 	ruleSet      helpdesk.RuleSet
 	sla          helpdesk.SLA
+	survey       helpdesk.Survey
+	rating       helpdesk.Rating
 	ruleRun      helpdesk.RuleRun
 	replay       helpdesk.RuleReplay
 	replayed     helpdesk.ReplayedConversation

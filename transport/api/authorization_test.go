@@ -79,6 +79,9 @@ var valid = map[string]string{
 	"orderRules":             "rules[]={rule_id}",
 	"createSLA":              "name=X&first_reply=60",
 	"updateSLA":              "name=X",
+	"createSurvey":           "name=X&translations[en][body]=X",
+	"updateSurvey":           "name=X",
+	"recordRating":           "score=1",
 	"orderSLAs":              "slas[]={sla_id}",
 	"testRule":               "conversation_id={conversation_id}",
 	"replayRule":             "rule_id={rule_id}",
@@ -152,7 +155,7 @@ var bodiless = []string{
 	"exportCustomers", "getCustomerImport", "stopCustomerImport", "deleteCustomerImport", "getCustomerImportReport",
 	"listCompanies", "getCompany", "deleteCompany",
 	"listTeams", "getTeam", "deleteTeam", "listTeamQueue", "listTeamMembers",
-	"listCalendars", "getCalendar", "deleteCalendar", "listAutoReplies", "getAutoReply", "deleteAutoReply", "listRules", "getRule", "deleteRule", "listRuleRuns", "getReplay", "listReplayedConversations", "deleteReplay", "listSLAs", "getSLA", "deleteSLA",
+	"listCalendars", "getCalendar", "deleteCalendar", "listAutoReplies", "getAutoReply", "deleteAutoReply", "listSurveys", "getSurvey", "deleteSurvey", "listRatings", "listRules", "getRule", "deleteRule", "listRuleRuns", "getReplay", "listReplayedConversations", "deleteReplay", "listSLAs", "getSLA", "deleteSLA",
 	"listFields", "listFormFields", "getField", "deleteField", "listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
@@ -244,6 +247,7 @@ func settled(t testing.TB, w *world) map[string]string {
 	ids["auto_reply_id"] = strconv.FormatInt(created(account+"/auto-replies", "name=Thanks&translations[en][body]=Thanks"), 10)
 	ids["rule_id"] = strconv.FormatInt(created(account+"/rules", "name=VIP&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high"), 10)
 	ids["replay_id"] = strconv.FormatInt(created(account+"/rules/replay", "rule_id="+ids["rule_id"]), 10)
+	ids["survey_id"] = strconv.FormatInt(created(account+"/surveys", "name=Stars&translations[en][body]=Well"), 10)
 	ids["sla_id"] = strconv.FormatInt(created(account+"/slas", "name=Gold&first_reply=60"), 10)
 	ids["company_id"] = strconv.FormatInt(created(account+"/companies", "name=Acme"), 10)
 	ids["other_company_id"] = strconv.FormatInt(created(account+"/companies", "name=Other"), 10)

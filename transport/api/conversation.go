@@ -113,6 +113,15 @@ func priorities() []string {
 	return words
 }
 
+// verdicts are what a rating can be.
+func verdicts() []string {
+	var words []string
+	for _, v := range helpdesk.Verdicts() {
+		words = append(words, string(v))
+	}
+	return words
+}
+
 // conversationFilter filters and sorts the list of conversations, in its query and in a view.
 type conversationFilter struct {
 	UserID       agent             `json:"agent" alias:"user_id" query:"user_id" description:"A user's id, me, or unassigned (no user, and no team unless team_id is given)."`
@@ -132,6 +141,7 @@ type conversationFilter struct {
 	Spam         storage.Opt[bool] `json:"spam" query:"spam" description:"True: spam. False: not spam. Default: both."`
 	Fields       fieldConditions   `json:"fields" query:"fields" description:"By key of a field: a value or several, of which any is enough, or from and to of a number, a date or a time, or empty, as in fields[plan]=gold, fields[amount][from]=10 and fields[plan][empty]=true."`
 	Due          string            `json:"due" query:"due" enum:"soon,breached,today,any" description:"When a target of an SLA is due. soon: its share of the time that counts as soon has begun. breached: overdue. today: on this day, in UTC or the timezone of the request. any: at any time."`
+	Rating       words             `json:"rating" query:"rating" enum:"good,neutral,bad,asked" description:"With a rating that is any of these. asked: the customer has not answered yet."`
 	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since,due_at" default:"created_at" description:"due_at: conversations of which nothing is due come last in ascending order."`
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
@@ -170,6 +180,9 @@ func (in *conversationFilter) check(user string, problem func(field, text string
 	if in.Due != "" {
 		among(problem, "due", in.Due, "soon", "breached", "today", "any")
 	}
+	for i, verdict := range in.Rating {
+		among(problem, fmt.Sprintf("rating[%d]", i), verdict, verdicts()...)
+	}
 	if in.SortType != "" {
 		among(problem, "sort_type", in.SortType, "asc", "desc")
 	}
@@ -192,6 +205,9 @@ func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	}
 	for _, priority := range in.Priority {
 		f.Priorities = append(f.Priorities, helpdesk.Priority(priority))
+	}
+	for _, verdict := range in.Rating {
+		f.Ratings = append(f.Ratings, helpdesk.Verdict(verdict))
 	}
 	for _, status := range in.Status {
 		f.Statuses = append(f.Statuses, helpdesk.Status(status))

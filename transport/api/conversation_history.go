@@ -48,17 +48,25 @@ type changedField struct {
 	Removed []int64 `json:"removed,omitempty" description:"Of tags, instead of from and to."`
 }
 
+// historyRating is a rating that was given or changed.
+type historyRating struct {
+	Score   int              `json:"score" description:"From 1 to scale."`
+	Scale   int              `json:"scale" description:"2, 3 or 5. The best score."`
+	Verdict helpdesk.Verdict `json:"verdict" enum:"good,neutral,bad" description:"What the score means, whatever the scale."`
+}
+
 // historyReason as the API shows it.
 type historyReason struct {
-	Reason        *string `json:"reason" description:"Of a scheduled reply that was not sent: customer, answer, spam, merge or split." example:"customer"`
-	Via           *string `json:"via" description:"email: a member's mail to the help desk did it."`
-	InteractionID *int64  `json:"interaction_id" description:"The interaction that caused it."`
-	FromID        *int64  `json:"from_conversation_id" description:"The conversation that was merged into this one, or that the interaction came from."`
-	FromNumber    *int64  `json:"from_conversation_number" description:"Number of the conversation that was merged into this one."`
-	IntoID        *int64  `json:"into_conversation_id" description:"The conversation that interactions of this one became."`
-	RuleVersion   *int64  `json:"rule_version" description:"Of the rule that is the actor."`
-	RuleRunID     *int64  `json:"rule_run_id" description:"The run of that rule, which has the conditions that held."`
-	MacroID       *int64  `json:"macro_id" description:"The saved reply whose actions did it. It may be gone, or another member's own."`
+	Reason        *string        `json:"reason" description:"Of a scheduled reply that was not sent: customer, answer, spam, merge or split." example:"customer"`
+	Via           *string        `json:"via" description:"email: a member's mail to the help desk did it."`
+	InteractionID *int64         `json:"interaction_id" description:"The interaction that caused it."`
+	FromID        *int64         `json:"from_conversation_id" description:"The conversation that was merged into this one, or that the interaction came from."`
+	FromNumber    *int64         `json:"from_conversation_number" description:"Number of the conversation that was merged into this one."`
+	IntoID        *int64         `json:"into_conversation_id" description:"The conversation that interactions of this one became."`
+	RuleVersion   *int64         `json:"rule_version" description:"Of the rule that is the actor."`
+	Rating        *historyRating `json:"rating,omitempty" description:"The rating that was given or changed."`
+	RuleRunID     *int64         `json:"rule_run_id" description:"The run of that rule, which has the conditions that held."`
+	MacroID       *int64         `json:"macro_id" description:"The saved reply whose actions did it. It may be gone, or another member's own."`
 
 	Target     *historyTarget    `json:"target" description:"Of an SLA that acted: the target that became due soon, was breached or was met."`
 	Assignment *assignmentReason `json:"assignment" description:"Of what a team did by itself: why it gave the conversation to a member, or took it back, and the conditions that held."`
@@ -147,6 +155,9 @@ func showHistory(e helpdesk.HistoryEntry) historyEntry {
 			Reason: textOrNull(why.Reason), Via: textOrNull(why.Via), InteractionID: idOrNull(why.InteractionID), FromID: idOrNull(why.From),
 			FromNumber: idOrNull(why.Number), IntoID: idOrNull(why.Into), RuleVersion: idOrNull(int64(why.RuleVersion)), RuleRunID: idOrNull(why.RuleRunID), MacroID: idOrNull(why.MacroID),
 			Assignment: showAssignmentReason(why.Assignment),
+		}
+		if why.Score != 0 {
+			out.Why.Rating = &historyRating{why.Score, why.Scale, why.Verdict}
 		}
 		if why.Target.Kind != "" {
 			out.Why.Target = &historyTarget{why.Target.Kind, transport.TimePtr(&why.Target.DueAt)}

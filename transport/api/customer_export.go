@@ -19,6 +19,7 @@ type customerExport struct {
 type exportedConversation struct {
 	conversation
 	Interactions []interaction `json:"interactions" description:"Oldest first, with attachments."`
+	Ratings      []rating      `json:"ratings" description:"Oldest first."`
 }
 
 func (a *api) addCustomerExport(t *transport.Table) {
@@ -49,7 +50,10 @@ func (a *api) exportCustomer(ctx context.Context, d *helpdesk.Desk, in customerI
 		shown = append(shown, part...)
 	}
 	for i, c := range found.Conversations {
-		one := exportedConversation{conversation: shown[i], Interactions: []interaction{}}
+		one := exportedConversation{conversation: shown[i], Interactions: []interaction{}, Ratings: []rating{}}
+		for _, r := range c.Ratings {
+			one.Ratings = append(one.Ratings, showRating(r))
+		}
 		said, err := a.showInteractions(ctx, d, c.Interactions, view{})
 		if err != nil {
 			return customerExport{}, err

@@ -164,7 +164,7 @@ func (a *api) portalListConversations(ctx context.Context, p *helpdesk.Portal, i
 		"mailbox_id": in.MailboxID != 0, "user_id": in.UserID != "", "team_id": in.TeamID != 0, "customer_id": in.CustomerID != 0, "tag_id": len(in.TagID) > 0,
 		"updated_since": !in.UpdatedSince.IsZero(), "query": in.Query != "", "view_id": in.ViewID != 0,
 		"awaiting": in.Awaiting.IsSet(), "draft": in.Draft != "", "fields": len(in.Fields) > 0, "undelivered": in.Undelivered, "snoozed": in.Snoozed.IsSet(),
-		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(), "company_id": in.CompanyID != 0, "due": in.Due != "", "timezone": in.Timezone != "",
+		"priority": len(in.Priority) > 0, "spam": in.Spam.IsSet(), "company_id": in.CompanyID != 0, "due": in.Due != "", "rating": len(in.Rating) > 0, "timezone": in.Timezone != "",
 		"sort_by":   in.SortBy != "" && in.SortBy != string(helpdesk.ByCreated),
 		"sort_type": in.SortType == "asc",
 	} {

@@ -33,6 +33,8 @@ var references = map[string]map[string]string{
 	"applyMacroToConversations": {"conversations[]": "conversation_id", "saved_reply_id": "saved_reply_id"},
 	"splitConversation":         {"interaction": "interaction_id", "interactions[]": "interaction_id"},
 	"replayRule":                {"rule_id": "rule_id"},
+	"createSurvey":              {"mailbox_ids[]": "mailbox_id"},
+	"updateSurvey":              {"mailbox_ids[]": "mailbox_id"},
 	"createAutoReply":           {"mailbox_ids[]": "mailbox_id", "calendar_id": "calendar_id"},
 	"updateAutoReply":           {"mailbox_ids[]": "mailbox_id", "calendar_id": "calendar_id"},
 	"listFormFields":            {"mailbox_id": "mailbox_id"},

@@ -24,7 +24,7 @@ type savedReply struct {
 
 type savedReplyInput struct {
 	Name     string            `json:"name" required:"true" maxLength:"100" example:"Thank you"`
-	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML, or text without tags, at most 64 KiB. body or text is required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}} and {{conversation.subject}}; others are refused."`
+	Body     string            `json:"body" example:"<p>Hello {{customer.first_name}}, thank you.</p>" description:"HTML, or text without tags, at most 64 KiB. body or text is required without actions. Placeholders: {{customer.first_name}}, {{customer.name}}, {{agent.name}}, {{conversation.number}}, {{conversation.subject}} and {{rating}}, which stays in a reply and becomes the links of a survey in its message; others are refused."`
 	Text     string            `json:"text" description:"Plain text with placeholders, shown as it is. Not together with body."`
 	IsShared storage.Opt[bool] `json:"is_shared" description:"True: all members see it. False: only the caller. Omitted, a new one is the caller's, and another stays as it is."`
 

@@ -43,6 +43,7 @@ type savedFilter struct {
 
 	Fields   map[string]savedCondition `json:"fields,omitempty" description:"By key of a field."`
 	Due      helpdesk.Due              `json:"due,omitempty" enum:"soon,breached,today,any" description:"When a target of an SLA is due."`
+	Rating   []helpdesk.Verdict        `json:"rating,omitempty" description:"With a rating that is any of these."`
 	SortBy   string                    `json:"sort_by,omitempty"`
 	SortType string                    `json:"sort_type,omitempty"`
 }
@@ -149,7 +150,7 @@ func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	shown := savedFilter{
 		Agent: f.Agent, TeamID: f.TeamID, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, CompanyID: f.CompanyID, TagID: f.TagIDs,
 		UpdatedSince: transport.TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
-		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam, Due: f.Due,
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam, Due: f.Due, Rating: f.Ratings,
 	}
 	if f.Ascending {
 		shown.SortType = "asc"

@@ -36,6 +36,7 @@ var auditTexts = map[string]string{
 	"calendar.created": say("Business hours added"), "calendar.deleted": say("Business hours deleted"), "calendar.updated": say("Business hours changed"),
 	"auto_reply.created": say("Automatic reply added"), "auto_reply.deleted": say("Automatic reply deleted"), "auto_reply.updated": say("Automatic reply changed"),
 	"rule.created": say("Rule added"), "rule.deleted": say("Rule deleted"), "rule.updated": say("Rule changed"),
+	"survey.created": say("Survey added"), "survey.deleted": say("Survey deleted"), "survey.updated": say("Survey changed"),
 	"sla.created": say("SLA added"), "sla.deleted": say("SLA deleted"), "sla.updated": say("SLA changed"),
 	"pgp_key.created": say("OpenPGP key added"), "pgp_key.deleted": say("OpenPGP key deleted"), "pgp_key.updated": say("OpenPGP key changed"),
 	"portal_key.created": say("Key for customer sign-in added"), "portal_key.deleted": say("Key for customer sign-in deleted"),

@@ -67,6 +67,7 @@ type conversationView struct {
 	Due          *dueState // what is due next; nil: nothing
 	Targets      []dueState
 	SLA          Link // whose they are
+	Ratings      []ratingShown
 
 	Me                                                int64
 	CanUpdate, CanAssign, CanTag, CanDelete, CanMerge bool
@@ -118,7 +119,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 	view.Unread = view.marks.Unread > 0
 	view.Dropped, view.UndoURL = v.droppedHere(c.ID), v.at("/undo")
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
-		v.fillHead, v.fillThread, v.fillPlace, v.fillComposer, v.fillCustomer, v.fillFields, v.fillSpam, v.fillFollowers, v.fillDue,
+		v.fillHead, v.fillThread, v.fillPlace, v.fillComposer, v.fillCustomer, v.fillFields, v.fillSpam, v.fillFollowers, v.fillDue, v.fillRatings,
 	} {
 		if err := fill(c, view); err != nil {
 			return nil, err

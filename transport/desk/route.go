@@ -9,6 +9,7 @@ func (h *Handler) route() {
 	h.mux.HandleFunc("/", h.visitor(func(v *visit) error { return v.missing() }))
 	h.routeSignIn()
 	h.routeApp()
+	h.routeRatings()
 	const conversation = "/c/{id}"
 	for pattern, fn := range map[string]func(*visit) error{
 		"GET /{$}":                               (*visit).inboxHome,

@@ -26,12 +26,14 @@ var (
 		{ID: "conversation.woken", Text: say("a snoozed conversation comes back")}, {ID: "conversation.marked_spam", Text: say("a conversation is marked as spam")},
 		{ID: "interaction.delivery_failed", Text: say("a reply could not be delivered")}, {ID: "interaction.seen", Text: say("a customer has seen a reply")},
 		{ID: "sla.due_soon", Text: say("something is due soon by an SLA")}, {ID: "sla.breached", Text: say("something is overdue by an SLA")},
+		{ID: "rating.created", Text: say("a customer rates an answer")},
 	}
 	ruleFieldTexts = []tick{
 		{ID: rules.FieldInteractionType, Text: say("Message type")}, {ID: rules.FieldInteractionFrom, Text: say("Sender")},
 		{ID: rules.FieldInteractionTo, Text: say("Recipients")}, {ID: rules.FieldInteractionSubject, Text: say("Subject")},
 		{ID: rules.FieldInteractionBody, Text: say("Text")}, {ID: rules.FieldInteractionHasAttachment, Text: say("With an attachment")},
 		{ID: rules.FieldInteractionAutoSubmitted, Text: say("Message from a machine")},
+		{ID: rules.FieldRating, Text: say("Rating")}, {ID: rules.FieldRatingScore, Text: say("Score of the rating")},
 		{ID: rules.FieldSubject, Text: say("Subject of the conversation")}, {ID: rules.FieldMailbox, Text: say("Mailbox")}, {ID: rules.FieldStatus, Text: say("Status")},
 		{ID: rules.FieldPriority, Text: say("Priority")}, {ID: rules.FieldUser, Text: say("Assigned to")}, {ID: rules.FieldTeam, Text: say("Team")},
 		{ID: rules.FieldTags, Text: say("Tags")}, {ID: rules.FieldInsideHours, Text: say("Business hours")},

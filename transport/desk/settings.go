@@ -35,6 +35,7 @@ var sections = []section{
 	{"auto-replies", "bolt", say("Automatic replies"), say("Automation"), identity.AutoRepliesView},
 	{"rules", "filter", say("Rules"), say("Automation"), identity.RulesView},
 	{"slas", "clock", say("SLAs"), say("Automation"), identity.SLAsView},
+	{"surveys", "star", say("Surveys"), say("Automation"), identity.SurveysView},
 	{"webhooks", "hook", say("Webhooks"), say("Connect"), identity.WebhooksView},
 	{"tokens", "lock", say("Access tokens"), say("Connect"), ""},
 	{"portal", "key", say("Customer sign-in"), say("Connect"), identity.AccountsUpdate},
@@ -159,6 +160,7 @@ func (h *Handler) routeSettings() {
 	h.routeAccess()
 	h.routeRules()
 	h.routeSLAs()
+	h.routeSurveys()
 }
 
 // routeAccess registers the pages of programs' access, and those of the member.

@@ -410,6 +410,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	if q.Due != "" {
 		f.Due = q.Due
 	}
+	if len(q.Ratings) > 0 {
+		f.Ratings = q.Ratings
+	}
 	if q.Snoozed.IsSet() {
 		snoozed := q.Snoozed.Or(false)
 		f.Snoozed = &snoozed

@@ -33,7 +33,7 @@ func (v *visit) places(names []string) []tick {
 	texts := map[string]string{
 		"customer.first_name": say("Customer's first name"), "customer.name": say("Customer's name"), "agent.name": say("Name of whoever replies"),
 		"conversation.number": say("Conversation number"), "conversation.subject": say("Subject"),
-		"mailbox.name": say("Mailbox name"), "mailbox.email": say("Mailbox address"),
+		"rating": say("Links to rate the answer"), "mailbox.name": say("Mailbox name"), "mailbox.email": say("Mailbox address"),
 	}
 	var out []tick
 	for _, name := range names {

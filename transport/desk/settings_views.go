@@ -265,6 +265,11 @@ func (v *visit) condition(f helpdesk.ViewFilter, customers map[int64]string) (st
 	if f.Undelivered {
 		said = append(said, w.T("Undelivered"))
 	}
+	for _, r := range verdictTexts {
+		if slices.Contains(f.Ratings, helpdesk.Verdict(r.ID)) {
+			add(say("Rating: %s"), w.T(r.Text))
+		}
+	}
 	for _, d := range dueTexts {
 		if string(f.Due) == d.ID {
 			add(say("Due: %s"), w.T(d.Text))

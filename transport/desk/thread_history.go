@@ -294,6 +294,9 @@ func (v *visit) linesOf(e helpdesk.HistoryEntry, names historyNames) []line {
 	if l, told := v.targetLine(e, who); told {
 		return []line{l}
 	}
+	if l, told := v.ratingLine(e, who); told {
+		return []line{l}
+	}
 	has := func(kind string) bool { return slices.Contains(e.Events, kind) }
 	switch {
 	case has("conversation.created"):

@@ -17,6 +17,7 @@ var conditionTexts = []tick{
 	{ID: "mailbox", Text: say("Mailbox")}, {ID: "customer", Text: say("Customer")}, {ID: "company", Text: say("Company")}, {ID: "priority", Text: say("Priority")}, {ID: "words", Text: say("Contains")},
 	{ID: "since", Text: say("Changed since")}, {ID: "awaiting", Text: say("Waiting")}, {ID: "snoozed", Text: say("Snoozed")}, {ID: "spam", Text: say("Spam")},
 	{ID: "draft", Text: say("Has a draft of yours")}, {ID: "undelivered", Text: say("Undelivered")}, {ID: "due", Text: say("Due")},
+	{ID: "rating", Text: say("Rating")},
 }
 
 // dueTexts name when something is due.
@@ -84,7 +85,7 @@ func hasCondition(f helpdesk.ViewFilter, kind string) bool {
 	return map[string]bool{
 		"status": len(f.Statuses) > 0, "agent": f.Agent != "", "team": f.TeamID != 0, "tag": len(f.TagIDs) > 0, "mailbox": f.MailboxID != 0,
 		"customer": f.CustomerID != 0, "company": f.CompanyID != 0, "priority": len(f.Priorities) > 0, "words": f.Words != "", "since": !f.UpdatedSince.IsZero(),
-		"awaiting": f.Awaiting != nil, "snoozed": f.Snoozed != nil, "spam": f.Spam != nil, "draft": f.Draft != "", "undelivered": f.Undelivered, "due": f.Due != "",
+		"awaiting": f.Awaiting != nil, "snoozed": f.Snoozed != nil, "spam": f.Spam != nil, "draft": f.Draft != "", "undelivered": f.Undelivered, "due": f.Due != "", "rating": len(f.Ratings) > 0,
 	}[kind]
 }
 
@@ -118,6 +119,10 @@ func (v *visit) fillCondition(row *condition, f helpdesk.ViewFilter) error {
 		row.One = either(f.Spam, w.T("Spam"), w.T("No spam"))
 	case "draft", "undelivered":
 		row.Only = row.Label
+	case "rating":
+		for _, r := range verdictTexts {
+			row.Several = append(row.Several, tick{ID: r.ID, Text: w.T(r.Text), On: slices.Contains(f.Ratings, helpdesk.Verdict(r.ID))})
+		}
 	case "due":
 		for _, d := range dueTexts {
 			row.One = append(row.One, tick{ID: d.ID, Text: w.T(d.Text), On: string(f.Due) == d.ID})
@@ -295,6 +300,10 @@ func (v *visit) readCondition(f *helpdesk.ViewFilter, old helpdesk.ViewFilter, k
 		f.Draft = helpdesk.AgentMe
 	case "undelivered":
 		f.Undelivered = true
+	case "rating":
+		for _, r := range all {
+			f.Ratings = append(f.Ratings, helpdesk.Verdict(r))
+		}
 	case "due":
 		f.Due = helpdesk.Due(one)
 	}

@@ -75,7 +75,7 @@ func (s *Server) mountDesk(mux *routes, bound, limit func(http.Handler) http.Han
 	if err := mount(mux, "DeskPath", path+"/", handler); err != nil {
 		return err
 	}
-	for _, page := range []string{invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they accept guesses of tokens and passwords
+	for _, page := range []string{"/rate/{token}", invitations + "{token}", "/setup", "/setup/token", "/reset", "/forgot"} { // they accept guesses of tokens and passwords
 		mux.Handle(path+page, limit(handler))
 	}
 	mux.HandleFunc("GET "+invitations+"{token}", func(w http.ResponseWriter, r *http.Request) {

@@ -13,6 +13,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/webhook"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/transport/desk"
 )
 
 // lease is longer than a typical outage of the database, as the jobs of a live process must not run in another one, too. If
@@ -72,6 +73,7 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobAutoReply:   {Func: s.service.Jobs().AutoReply, Workers: 2},
 		helpdesk.JobRules:       {Func: s.service.Jobs().RunRules, Workers: 2},
 		helpdesk.JobSLA:         {Func: s.service.Jobs().TellDue, Workers: 2},
+		helpdesk.JobAskRating:   {Func: s.service.Jobs().AskRating, Workers: 2},
 		helpdesk.JobMeasure:     {Func: s.service.Jobs().MeasureAll, Workers: 1},
 		helpdesk.JobReplay:      {Func: s.service.Jobs().ReplayRule, Workers: 1},
 		helpdesk.JobRuleClock:   {Func: s.service.Jobs().TickRule, Workers: 1},
@@ -134,6 +136,10 @@ func (s *Server) senders() (map[string]jobs.Handler, error) {
 	cfg.Outgoing = s.service.Outgoing()
 	fill(&cfg.Transport, s.cfg.Relay)
 	fill(&cfg.SeenURL, func(token string) string { return s.APIURL() + "/seen/" + token })
+	if s.hasDesk() {
+		fill(&cfg.RatingURL, func(token string) string { return s.deskURL("/rate/%s", token) })
+		fill(&cfg.RatingWords, desk.RatingWords)
+	}
 	relay := cfg.Transport
 	cfg.Transport = outbound.Traced(relay, s.cfg.Tracer)
 	fill(&cfg.Relays, s.relays)

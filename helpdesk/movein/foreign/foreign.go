@@ -130,8 +130,16 @@ type Conversation struct {
 	Updated  time.Time
 	Messages []Message
 	Values   []Value
+	Rating   Rating // zero: none
 	Extra    []Field
 	Place    string
+}
+
+// Rating is how a customer rated the answers.
+type Rating struct {
+	Good    bool
+	Bad     bool
+	Comment string
 }
 
 // Kind says who wrote a message.

@@ -445,7 +445,13 @@ func (s *Source) conversation(ctx context.Context, r foreign.Record, o foreign.O
 		return c, err
 	}
 	if score := o.Object("satisfaction_rating"); score.Has("score") {
-		if value := score.Text("score"); value != "unoffered" && value != "offered" {
+		switch value := score.Text("score"); value {
+		case "unoffered", "offered":
+		case "good", "good_with_comment":
+			c.Rating = foreign.Rating{Good: true, Comment: score.Text("comment")}
+		case "bad", "bad_with_comment":
+			c.Rating = foreign.Rating{Bad: true, Comment: score.Text("comment")}
+		default:
 			o.Put("satisfaction_rating", strings.TrimSpace(value+" "+score.Text("comment")))
 		}
 	}

@@ -45,6 +45,7 @@ type Tab struct {
 	mu       sync.Mutex
 	problems []string
 	document network.RequestID // of the page shown
+	frame    cdp.FrameID       // of the page itself
 	worker   serviceworker.RegistrationID
 }
 
@@ -95,7 +96,12 @@ func (t *Tab) answered(e *network.EventResponseReceived) {
 	if e.Type == network.ResourceTypeDocument {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.document = e.RequestID
+		if t.frame == "" {
+			t.frame = e.FrameID
+		}
+		if e.FrameID == t.frame { // not of a frame inside the page
+			t.document = e.RequestID
+		}
 		return
 	}
 	if e.Response.Status >= 400 {

@@ -63,7 +63,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 	if f.filer, err = ingest.NewFiler(ingest.FilerConfig{Intake: f.intake, Now: cfg.Clock.Now, Logger: cfg.Logger}); err != nil {
 		return Company{}, err
 	}
-	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.putAside, f.hold} {
+	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.putAside, f.ratings, f.hold} {
 		if err := do(ctx); err != nil {
 			return Company{}, err
 		}

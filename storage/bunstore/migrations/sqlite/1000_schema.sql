@@ -1717,3 +1717,52 @@ CREATE TRIGGER hw_article_revisions_changed_brief AFTER UPDATE OF translations O
         (SELECT json_group_array(json_remove(e.value, '$.c', '$.m', '$.f')) FROM json_each(NEW.translations) AS e)
         WHERE rowid = NEW.rowid;
 END;
+
+-- Surveys, and how customers rated the answers in conversations.
+
+CREATE TABLE hw_surveys (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    mailbox_ids TEXT NOT NULL,
+    scale INTEGER NOT NULL,
+    delay INTEGER NOT NULL,
+    once_per INTEGER NOT NULL,
+    match_all TEXT NOT NULL,
+    match_any TEXT NOT NULL,
+    translations TEXT NOT NULL,
+    is_active INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_surveys_key ON hw_surveys (account_id, name_key);
+
+CREATE TABLE hw_ratings (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    survey_id INTEGER NOT NULL,
+    interaction_id INTEGER NOT NULL,
+    customer_id INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    scale INTEGER NOT NULL,
+    score INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    comment TEXT NOT NULL,
+    locale TEXT NOT NULL,
+    source TEXT NOT NULL,
+    asked_at INTEGER NOT NULL,
+    answered_at INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, conversation_id) REFERENCES hw_conversations (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX hw_ratings_conversation ON hw_ratings (account_id, conversation_id, id);
+CREATE INDEX hw_ratings_customer ON hw_ratings (account_id, customer_id, id);
+CREATE INDEX hw_ratings_verdict ON hw_ratings (account_id, verdict, conversation_id);
