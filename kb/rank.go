@@ -95,8 +95,8 @@ const (
 	maxQuestion   = 48   // words of a question
 	maxAsked      = 20   // of them that are looked for
 	maxPostings   = 250  // documents of a term at each rank: those that are most about it
-	maxCandidates = 500  // documents that are ranked
-	maxCounted    = 5000 // documents that are counted to see how rare a term is
+	maxCandidates = 250  // documents that are ranked
+	maxCounted    = 1000 // documents that are counted to see how rare a term is
 	maxCorrected  = 4    // spellings of a misspelled word
 )
 

@@ -275,7 +275,8 @@ type PublicSearcher interface {
 	PublishedPostings(ctx context.Context, q PostingQuery) ([][]Posting, error)
 	// PostingsAmong returns the postings of documents, which Postings has returned, for some terms, by document and term.
 	PostingsAmong(ctx context.Context, documents []int64, terms []SearchTerm) ([]Posting, error)
-	// Frequencies returns how many published documents there are, and how many have each of some terms, counting to a limit.
+	// Frequencies returns how many published documents there are, counting to twenty times a limit, and how many have each of
+	// some terms, counting to the limit.
 	Frequencies(ctx context.Context, terms []string, limit int) (documents int64, each []int64, err error)
 	// FindDocuments returns those of some documents that are in the languages in which their articles are shown, by id.
 	FindDocuments(ctx context.Context, q DocumentQuery) ([]Hit, error)

@@ -169,7 +169,7 @@ func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (d
 	}
 	each = make([]int64, len(terms))
 	parts := []string{"SELECT -1, COUNT(*) FROM (SELECT 1 FROM hw_article_documents WHERE account_id = ? AND site_id = ? AND published = TRUE ORDER BY locale LIMIT ?) AS c"}
-	args := []any{r.scope.AccountID, r.scope.SiteID, limit}
+	args := []any{r.scope.AccountID, r.scope.SiteID, 20 * limit}
 	for i, t := range terms {
 		for rank := kb.InTitle; rank <= kb.InContent; rank++ {
 			parts = append(parts, `SELECT ?, COUNT(*) FROM (SELECT 1 FROM hw_article_postings

@@ -127,7 +127,7 @@ func (r kbReader) Frequencies(ctx context.Context, terms []string, limit int) (d
 	for i := range each {
 		each[i] = min(each[i], int64(limit))
 	}
-	return min(documents, int64(limit)), each, err
+	return min(documents, 20*int64(limit)), each, err
 }
 
 func (r kbReader) FindDocuments(ctx context.Context, q kb.DocumentQuery) ([]kb.Hit, error) {
