@@ -32,6 +32,15 @@ func typeInto(tab *browser.Tab, name, text string) {
 	tab.Press(text)
 }
 
+// opensArticle opens the page of an article, whose script moves what lies below its tools.
+func (a *agents) opensArticle(tab *browser.Tab, scripts bool, path string) {
+	a.t.Helper()
+	tab.Open(a.at + path)
+	if scripts {
+		tab.Wait(".editing.ready")
+	}
+}
+
 func valueOf(tab *browser.Tab, name string) string {
 	return browser.Eval[string](tab, fmt.Sprintf("document.querySelector('#article [name=%s]')?.value || ''", name))
 }
@@ -173,7 +182,7 @@ func (a *agents) crossColleague() {
 func (a *agents) discardArticle() {
 	a.eachWay(func(a *agents, tab *browser.Tab, scripts bool) {
 		a.ok("PUT", "/sites/1/articles/4/draft", url.Values{"source_locale": {"en"}, "collection_id": {"1"}, "translations[en][title]": {"A better title"}}, nil)
-		tab.Open(a.at + "/help/1/a/4")
+		a.opensArticle(tab, scripts, "/help/1/a/4")
 		tab.Click(".bar .menu summary")
 		a.submit(tab, scripts, "[data-discard] button")
 		testenv.Eventually(a.t, "the draft is gone", func() bool { title, _ := a.draftOf("4"); return title != "A better title" })
@@ -204,7 +213,7 @@ func (a *agents) translateKinds() {
 		"translations[en][markdown]": {"## Before you begin\n\n> [!WARNING]\n> Unplug it.\n\n![The handle](/files/1/abcdefgh/a.png)\n\n| Part | Time |\n| --- | --- |\n| Seal | 5 min |"},
 	}, &made)
 	tab := a.member(browser.View{})
-	tab.Open(fmt.Sprintf("%s/help/1/a/%d?to=de", a.at, made.Data.ID))
+	a.opensArticle(tab, true, fmt.Sprintf("/help/1/a/%d?to=de", made.Data.ID))
 	unit := func(n int) string {
 		return fmt.Sprintf(`document.querySelectorAll("#article [name=unit]")[%d].value`, n)
 	}

@@ -683,7 +683,7 @@ func (a *agents) refusedElsewhere() {
 	}
 	tab := a.member(browser.View{})
 
-	tab.Open(a.at + "/help/1/a/2")
+	a.opensArticle(tab, true, "/help/1/a/2")
 	tab.Fill("#article [name=text]", "Rinse it with warm water.")
 	browser.Eval[any](tab, refuse)
 	tab.Click("[form=article][value=publish]")

@@ -57,8 +57,7 @@ func (a *agents) progress() {
 	a.submit(tab, true, "[data-send]")
 	testenv.Eventually(a.t, "the reply is there with its file", func() bool { return strings.Contains(seen(tab, "#thread"), "here.txt") })
 
-	tab.Open(a.at + "/help/1/a/2")
-	tab.Wait(".editing.ready")
+	a.opensArticle(tab, true, "/help/1/a/2")
 	browser.Eval[any](tab, holdFiles)
 	browser.Eval[any](tab, `{ const d = new DataTransfer(), e = document.querySelector("#article [name=text]"); e.focus(); d.items.add(new File(["x"], "manual.txt"));
 		e.dispatchEvent(new ClipboardEvent("paste", { clipboardData: d, bubbles: true, cancelable: true })); }`)

@@ -187,8 +187,12 @@ func (r reader) setPage(ctx context.Context, q conversationQuery, set *schema.Qu
 func (r reader) smallSet(ctx context.Context, f helpdesk.ConversationOrder, most int) (*schema.QueryWithArgs, error) {
 	var sets []schema.QueryWithArgs
 	if len(f.Ratings) > 0 {
-		sets = append(sets, bun.SafeQuery("SELECT DISTINCT g.conversation_id AS id FROM hw_ratings AS g WHERE g.account_id = ? AND g.verdict IN (?) LIMIT ?",
-			r.scope.AccountID, bun.List(f.Ratings), most+1))
+		table := bun.SafeQuery("hw_ratings AS g")
+		if !r.store.postgres {
+			table = bun.SafeQuery("hw_ratings AS g INDEXED BY hw_ratings_verdict")
+		}
+		sets = append(sets, bun.SafeQuery("SELECT DISTINCT g.conversation_id AS id FROM ? WHERE g.account_id = ? AND g.verdict IN (?) LIMIT ?",
+			table, r.scope.AccountID, bun.List(f.Ratings), most+1))
 	}
 	for _, s := range r.listSets(f) {
 		sets = append(sets, bun.SafeQuery("SELECT e.id FROM (?) AS e", r.entries(s, storage.Seek{Limit: most + 1})))

@@ -265,11 +265,17 @@ func storableValue(v reflect.Value) bool {
 		}
 	case reflect.Slice:
 		switch v.Type().Elem().Kind() {
-		case reflect.String, reflect.Struct, reflect.Pointer, reflect.Interface:
+		case reflect.String, reflect.Struct, reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
 			for i := range v.Len() {
 				if !storableValue(v.Index(i)) {
 					return false
 				}
+			}
+		}
+	case reflect.Map:
+		for each := v.MapRange(); each.Next(); {
+			if !storableValue(each.Key()) || !storableValue(each.Value()) {
+				return false
 			}
 		}
 	case reflect.Interface:

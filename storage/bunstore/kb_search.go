@@ -390,8 +390,10 @@ func (w kbWriter) spelled(ctx context.Context, words []string) (map[string]bool,
 		return known, checkText(words)
 	}
 	var found []string
-	err := w.raw("SELECT word FROM hw_article_spellings WHERE account_id = ? AND site_id = ? AND (variant, word) IN (VALUES "+strings.Join(pairs, ", ")+")",
-		append([]any{w.scope.AccountID, w.scope.SiteID}, args...)...).Scan(ctx, &found)
+	// PostgreSQL would read the whole site for a list of pairs; a subquery looks each of them up.
+	err := w.raw("SELECT v.column2 FROM (VALUES "+strings.Join(pairs, ", ")+`) AS v WHERE (SELECT 1 FROM hw_article_spellings AS s
+		WHERE s.account_id = ? AND s.site_id = ? AND s.variant = v.column1 AND s.word = v.column2) = 1`,
+		append(args, w.scope.AccountID, w.scope.SiteID)...).Scan(ctx, &found)
 	for _, word := range found {
 		known[word] = true
 	}
