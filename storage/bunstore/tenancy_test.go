@@ -177,8 +177,8 @@ func TestKeys(t *testing.T) {
 
 var (
 	idList = regexp.MustCompile(`(\w+"?) IN \((-?\d+|X?'(?:[^']|'')*')(, (-?\d+|X?'(?:[^']|'')*'))*\)`)
-	// what a list may be restricted to while it walks its order: few mailboxes, tags, values, states or kinds have many rows
-	walked = regexp.MustCompile(`^(mailbox_id|tag_id|value_key|status|state|type|kind|priority)"? `)
+	// what a list may be restricted to while it walks its order: few mailboxes, tags, values, verdicts, states or kinds have many rows
+	walked = regexp.MustCompile(`^(mailbox_id|tag_id|value_key|verdict|status|state|type|kind|priority)"? `)
 	// the account and nothing else; a table's whole key is (account_id, id)
 	wholeAccount = regexp.MustCompile(`SEARCH \w+ USING (COVERING )?INDEX \w+ \(account_id=\?\)`)
 )
