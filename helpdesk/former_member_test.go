@@ -15,9 +15,9 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
-	"github.com/helpwright/helpwright/internal/testenv/authenticator"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv/authenticator"
 )
 
 // The objects that a member has made depend on the member's current permissions.

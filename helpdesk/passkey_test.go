@@ -12,9 +12,9 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
-	"github.com/helpwright/helpwright/internal/testenv/authenticator"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv/authenticator"
 )
 
 const deskOrigin = "https://desk.example"

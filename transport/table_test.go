@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/transport"
 	"github.com/helpwright/helpwright/transport/internal/openapigen"
 	"github.com/helpwright/helpwright/transport/internal/openapitest"

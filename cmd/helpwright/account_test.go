@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 var rowsAndFiles = regexp.MustCompile(`\d+ rows, \d+ files`)

@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const module = "github.com/helpwright/helpwright"
@@ -111,7 +114,7 @@ var holders = map[string][]string{
 	"github.com/uptrace/bun/...":                 {"storage/bunstore/...", "cmd/...", "examples/..."},
 	"modernc.org/sqlite":                         {"storage/bunstore/sqlite"},
 	"github.com/jackc/pgx/v5":                    {"storage/bunstore/postgres"},
-	"github.com/jackc/pgx/v5/stdlib":             {"storage/bunstore/postgres", "internal/testenv"},
+	"github.com/jackc/pgx/v5/stdlib":             {"storage/bunstore/postgres", "storage/testenv"},
 	module + "/storage/bunstore/both":            {"cmd/..."},
 	"github.com/uptrace/bunrouter":               {"transport"},
 	"github.com/emersion/go-imap/v2/...":         {"helpdesk/ingest/imap"},
@@ -122,7 +125,7 @@ var holders = map[string][]string{
 	"github.com/microcosm-cc/bluemonday":         {"helpdesk/mailhtml", "kb/contenthtml"},
 	"github.com/coreos/go-oidc/...":              {"helpdesk/oidc"},
 	"golang.org/x/oauth2":                        {"helpdesk/oidc", "helpdesk/mailsignin"},
-	"github.com/zitadel/oidc/...":                {"internal/testenv/openid"},
+	"github.com/zitadel/oidc/...":                {"storage/testenv/openid"},
 	module + "/helpdesk/oidc":                    {"cmd/...", "examples/..."},
 	module + "/helpdesk/mailsignin":              {"cmd/...", "examples/..."},
 	"github.com/go-webauthn/...":                 {"helpdesk/passkey"},
@@ -143,9 +146,9 @@ var holders = map[string][]string{
 	"go.yaml.in/yaml/v3":                         {"kb/exchange"},
 	"github.com/swaggest/...":                    {"transport/internal/openapigen"},
 	"github.com/getkin/kin-openapi/...":          {"transport/internal/openapitest"},
-	"github.com/chromedp/...":                    {"internal/testenv/browser"},
-	module + "/internal/testenv":                 {"internal/testenv/browser"},
-	module + "/internal/testenv/browser":         {},
+	"github.com/chromedp/...":                    {"storage/testenv/browser"},
+	module + "/storage/testenv":                  {"storage/testenv/browser"},
+	module + "/storage/testenv/browser":          {},
 }
 
 type listed struct {
@@ -171,6 +174,25 @@ func TestImportRules(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The top level is fixed: what both domains need lies below storage, and what belongs to one room in that room.
+func TestTopLevel(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			got = append(got, e.Name())
+		}
+	}
+	want := []string{"LICENSE", "README.md", "cmd", "doc.go", "examples", "go.mod", "go.sum", "helpdesk", "kb", "storage", "transport"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

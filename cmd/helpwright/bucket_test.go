@@ -17,10 +17,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/blobs"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/s3blob"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // bucketEnv are the settings of a server whose files are in a bucket.

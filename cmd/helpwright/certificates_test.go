@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // httpsClient resolves every host to the address, and trusts the authorities in roots.

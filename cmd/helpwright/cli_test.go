@@ -18,7 +18,7 @@ import (
 
 	"github.com/foxcpp/go-mockdns"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // command runs the built program in a folder and returns its exit code and output.

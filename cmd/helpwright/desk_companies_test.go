@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // TestDeskCompanies keeps companies and imports a table of customers in the desk, with scripts and without, on either database.

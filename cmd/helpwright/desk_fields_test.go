@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // fields fills in a field beside a conversation, and sets it for the same one in a list.

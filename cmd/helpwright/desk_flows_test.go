@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 func (a *agents) expect(what, got, want string) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // forward shows what is forwarded, and has files of it stay behind; the draft keeps the choice.

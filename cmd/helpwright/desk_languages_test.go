@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // TestDeskLanguages reads the desk as members with other languages do: in Arabic every page, from right to left, and in

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // visible is a script that tells whether an element is seen and can be touched at its middle.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // TestDeskRatings makes a survey as a lead does, and rates an answer as a customer does.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // eachPicture saves pictures of what is shown in every view and direction, if pictures are wanted.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // TestDeskTeams lets a team hand out its conversations, as a lead does, and sees why a member got one.

@@ -5,8 +5,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 // holdFiles keeps files that the browser sends from then on, at 42 %, until their send is called.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // documentation is a folder of Markdown in an npm package.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/foxcpp/go-mockdns"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // typeTXT is the number of TXT records (RFC 1035 section 3.2.2).

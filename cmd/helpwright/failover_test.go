@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestFailover kills PostgreSQL under two servers that fetch mails, send answers and stream events, and promotes its

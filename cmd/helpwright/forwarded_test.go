@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestMailsNameNoForwardedHost sends the headers of a proxy that forwards the client's own, and a Host of the client's

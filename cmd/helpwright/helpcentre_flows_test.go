@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
 )
 
 func (c *helpCentre) expect(what, got, want string) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestInvitation follows the link of an invitation's mail in the way of a browser.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // answering is an agent at the desk of a server that dies again and again, between a customer and Postfix.

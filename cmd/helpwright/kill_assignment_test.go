@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestKillDuringAssignment kills servers, two of them on PostgreSQL, while conversations come to a team and its members close them:

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // acting is a help desk in which rules and an SLA act while its servers die.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // maildir puts a mail into the INBOX of a Dovecot user.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // kills is how often a run is ended by SIGKILL, at random moments.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // hookReceiver records events, and fails now and then.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // manualCommands are the blocks of commands in a page of the manual.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // mostMailMemory is the maximum memory of a server in MiB while large mails arrive: twice the 200 MiB that the intake

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // crowd is how many clients come at once: few prove the bounds, and HELPWRIGHT_TEST_MEASURE=1 brings as many as once took

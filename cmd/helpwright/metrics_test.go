@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestMetrics scrapes a server that has served, received, filed and sent: all metrics in the dashboard and the alerts of the

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv/openid"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv/openid"
 )
 
 func TestOpenIDSettings(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestPagesOfTwoServers changes an article through one of two servers on one database, both of which cache its page and are

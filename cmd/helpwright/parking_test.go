@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testnet"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testnet"
 )
 
 // deadly is an IMAP server that ends the process that selects a folder, as a server does that exhausts its memory.

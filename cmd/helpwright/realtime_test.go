@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestRealtimeOverServers writes on two servers of one database while clients follow on both, cut off again and again: each

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestReplicaOfServer runs a server with a replica: lists come from there with all that was just written, and go on while the

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // delivery is a Postfix that delivers the mail of a domain to users of a Dovecot.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // visitor is a browser that keeps cookies and follows redirects of forms.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv/browser"
-	"github.com/helpwright/helpwright/internal/testenv/openid"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/testenv/browser"
+	"github.com/helpwright/helpwright/storage/testenv/openid"
 	"github.com/helpwright/helpwright/transport/server"
 )
 

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // soakTime is the duration of the load: a few seconds prove the test itself, and HELPWRIGHT_TEST_SOAK=20m looks for growth.

@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // blobFiles are the files in the folder of blobs: blobs of accounts, and temporary ones.

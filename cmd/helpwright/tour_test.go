@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestTour pastes the tour that the first start prints into a shell.

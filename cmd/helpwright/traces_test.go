@@ -19,7 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/tracing"
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // otlpReceiver takes traces by OTLP over HTTP.

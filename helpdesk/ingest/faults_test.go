@@ -17,8 +17,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // badNetwork is between us and a server, and disturbs the first connections.

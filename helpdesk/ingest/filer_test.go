@@ -23,12 +23,12 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mail"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testnet"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testnet"
 )
 
 // bundle is a help desk in memory with one mailbox and a filer.

@@ -19,12 +19,12 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ingest"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/fileblob"
 	"github.com/helpwright/helpwright/storage/jobs"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // BenchmarkImport imports 10,000 mails from Dovecot by IMAP and files them, with either database and files on disk, all

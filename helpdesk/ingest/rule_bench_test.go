@@ -7,8 +7,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/rules"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // BenchmarkMailWithRules files a mail of a new customer and runs the rules at it: in an account without any, and in one with a

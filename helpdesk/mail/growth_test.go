@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestGrowth checks that the cost of hostile mails is linear in their size. Each is a beginning and a repeated piece, with

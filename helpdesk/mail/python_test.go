@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mail"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 const differences = "testdata/python/differences.txt"

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mailauth"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestGrowth checks that the cost of hostile results is linear in their size, field by field and within one.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // forwardCase is a case of forwards.txt.

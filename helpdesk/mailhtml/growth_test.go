@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk/mailhtml"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestGrowth checks that the cost of hostile messages is linear in their size.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/mailsignin"
-	"github.com/helpwright/helpwright/internal/testenv/mailprovider"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv/mailprovider"
 )
 
 const redirect = "https://desk.example.org/desk/mailbox-sign-in/x/done"

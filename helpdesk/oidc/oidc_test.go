@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/oidc"
-	"github.com/helpwright/helpwright/internal/testenv/openid"
+	"github.com/helpwright/helpwright/storage/testenv/openid"
 )
 
 const back = "http://localhost:1/desk/sign-in/with/oidc/done"

@@ -22,8 +22,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // publish gives the desk a domain whose records all are in DNS, and returns them by name.

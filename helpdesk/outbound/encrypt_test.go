@@ -16,8 +16,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
 	"github.com/helpwright/helpwright/helpdesk/pgp"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // withPGP switches encryption on. Keys are made by other programs while the test runs, so the clock is a little ahead of the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/outbound"
-	"github.com/helpwright/helpwright/internal/testnet"
+	"github.com/helpwright/helpwright/storage/testnet"
 )
 
 // A relay that never ends a reply is given up, and little of its reply is kept.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/passkey"
-	"github.com/helpwright/helpwright/internal/testenv/authenticator"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv/authenticator"
 )
 
 const origin = "https://help.example.org"

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/pgp"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func encrypt(t testing.TB, text string, keys ...[]byte) []byte {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/pgp"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestGrowth checks that the cost of hostile keys and signatures is linear in their size, below the limit.

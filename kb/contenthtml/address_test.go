@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // Only well-formed references are kept, and only files can be embedded.

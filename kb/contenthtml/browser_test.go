@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // No script of an article runs in a real browser, and nothing escapes from the article's place.

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/renderer/html"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // Chinese, Japanese and Korean have no blanks between words, so emphasis begins and ends between letters and punctuation.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestMarkdownGrows doubles input that a parser may scan repeatedly.

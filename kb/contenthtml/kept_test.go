@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/contenthtml"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func TestKeep(t *testing.T) {

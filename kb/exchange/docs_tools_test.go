@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/exchange"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // readPage returns what a page becomes, and the remarks on it.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/exchange"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestReadGrows doubles the input of a folder, both the files' contents and their number.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb/theme"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // themeOf returns a theme whose article page has the given body.

@@ -14,11 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/backup"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // distant is a blob store that answers only once four blobs have been requested concurrently.

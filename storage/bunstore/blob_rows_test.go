@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestBlobColumns compares blobColumns with the schema: it must include every column whose name suggests the key of a blob

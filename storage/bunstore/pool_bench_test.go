@@ -13,10 +13,10 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/postgres"
 	"github.com/helpwright/helpwright/storage/bunstore/sqlite"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // BenchmarkPools creates conversations in a database opened for the DB, in a pool of the program's own, and in a pool that

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/internal/testenv/spans"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
+	"github.com/helpwright/helpwright/storage/testenv/spans"
 )
 
 // enqueuing is a small transaction.

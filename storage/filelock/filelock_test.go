@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/filelock"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // After its creator has released a file, one caller at a time can seize it.

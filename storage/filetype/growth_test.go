@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/filetype"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func TestFileTypesGrow(t *testing.T) {

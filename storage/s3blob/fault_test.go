@@ -16,10 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/s3blob"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // relay is a proxy in front of an S3 server that can break connections.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // An address gives the file as requested, whole and in ranges, and nothing if any part of the address is changed.

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/s3blob"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // roles gives keys to machines: metadata of EC2, an agent of containers, and a service for web identities.

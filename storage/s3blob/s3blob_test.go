@@ -7,10 +7,10 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/s3blob"
 	"github.com/helpwright/helpwright/storage/storagetest"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func config(s testenv.S3Server) s3blob.Config {

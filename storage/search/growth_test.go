@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/search"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestSearchGrows doubles the text that is split into words.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/search"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func ExampleParse() {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/search"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func TestStem(t *testing.T) {

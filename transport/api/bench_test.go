@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // BenchmarkListConversations reads a page of 25 of 100,000 conversations through the complete handler (token, membership,

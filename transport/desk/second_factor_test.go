@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 

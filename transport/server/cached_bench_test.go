@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/both"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/transport/server"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/transport/server"
 )
 

@@ -22,9 +22,9 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/mailsignin"
 	"github.com/helpwright/helpwright/helpdesk/sending"
-	"github.com/helpwright/helpwright/internal/testenv"
-	"github.com/helpwright/helpwright/internal/testenv/mailprovider"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
+	"github.com/helpwright/helpwright/storage/testenv/mailprovider"
 	"github.com/helpwright/helpwright/transport/desk"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/outbound"
-	"github.com/helpwright/helpwright/internal/testenv/spans"
+	"github.com/helpwright/helpwright/storage/testenv/spans"
 )
 
 // Without a tracer, requests and the relay are not wrapped, so tracing costs nothing.

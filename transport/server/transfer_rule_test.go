@@ -15,8 +15,8 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/message"
 	"github.com/helpwright/helpwright/helpdesk/rules"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // Rules and macros move with an account: they name the new ids of what they are about, and act on the next mail.

@@ -22,7 +22,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	desktransfer "github.com/helpwright/helpwright/helpdesk/transfer"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb"
 	kbtransfer "github.com/helpwright/helpwright/kb/transfer"
 	"github.com/helpwright/helpwright/storage"
@@ -31,6 +30,7 @@ import (
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/storage/transfer"
 	"github.com/helpwright/helpwright/transport/server"
 )

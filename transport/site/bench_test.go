@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 	"github.com/helpwright/helpwright/transport/site"
 )
 

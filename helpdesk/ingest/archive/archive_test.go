@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/archive"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // open reads an archive and returns its content: of each mail the path, the line, the sender and the text, and the parts

@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/imap"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // account is a user of a real Dovecot, with a connection to put mail there.

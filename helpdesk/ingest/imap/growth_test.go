@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestGrowth checks that the cost of a server's search results is linear in their size, in whatever order and pieces they

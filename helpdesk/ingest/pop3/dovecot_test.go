@@ -20,7 +20,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire/wiretest"
 	"github.com/helpwright/helpwright/helpdesk/ingest/pop3"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func dovecotConfig(t testing.TB, server testenv.DovecotServer, user, addr string, encryption mailserver.Encryption) pop3.Config {

@@ -3,7 +3,7 @@ package pop3
 import (
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // A server that gives all mails the same id does not cost more than one that gives each its own.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/webhook/signature"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // TestVerifyGrows doubles the input of a receiver: the body, and arbitrary signatures.

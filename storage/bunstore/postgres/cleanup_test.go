@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/postgres"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // A pool is closed when the server no longer runs its queries, even if they were canceled just before.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage/bunstore"
 	"github.com/helpwright/helpwright/storage/bunstore/postgres"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // pool is a pool of one connection.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright-bench/internal/bench"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // Every row of the table has a figure of each database, and nothing is left behind.

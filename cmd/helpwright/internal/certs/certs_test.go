@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/certs"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/storage"
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // authority is a Pebble, with processes that share a vault. Pebble contacts the first of them.

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/helpwright/helpwright/cmd/helpwright/internal/certs"
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // written puts a certificate for a host into files, as programs that renew do: into others first.

@@ -15,7 +15,6 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
-	"github.com/helpwright/helpwright/internal/testenv"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage"
@@ -23,6 +22,7 @@ import (
 	"github.com/helpwright/helpwright/storage/bunstore/both"
 	"github.com/helpwright/helpwright/storage/memblob"
 	"github.com/helpwright/helpwright/storage/memstore"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 // labelled is a question with the articles that answer it, the best first.

@@ -19,7 +19,7 @@ import (
 
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/oauth"
 	"github.com/helpwright/helpwright/helpdesk/ingest/internal/wire"
-	"github.com/helpwright/helpwright/internal/testnet"
+	"github.com/helpwright/helpwright/storage/testnet"
 )
 
 // endpoint is a token endpoint with scripted answers, the last of which is repeated.

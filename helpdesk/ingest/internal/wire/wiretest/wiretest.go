@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/helpwright/helpwright/internal/testnet"
+	"github.com/helpwright/helpwright/storage/testnet"
 )
 
 // patience limits how long a test waits before it fails, as testenv.Patience does for tests with servers.

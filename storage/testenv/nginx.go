@@ -3,7 +3,7 @@ package testenv
 import (
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv/nginx"
+	"github.com/helpwright/helpwright/storage/testenv/nginx"
 )
 
 // Nginx starts nginx, which serves a body at /page. It skips the test if nginx is not installed.

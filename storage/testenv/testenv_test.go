@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 func TestPostgresIsNewAndEmpty(t *testing.T) {

@@ -3,7 +3,7 @@ package testenv_test
 import (
 	"testing"
 
-	"github.com/helpwright/helpwright/internal/testenv"
+	"github.com/helpwright/helpwright/storage/testenv"
 )
 
 type failing struct {

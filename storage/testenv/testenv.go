@@ -4,6 +4,8 @@
 //
 // Without the variables a test that needs a server is skipped. With HELPWRIGHT_TEST_REQUIRE=1, as in continuous integration,
 // it fails instead, so that a missing server does not go unnoticed.
+//
+// It serves the tests of this module alone and may change at any time; backends are tested with storage/storagetest.
 package testenv
 
 import (
