@@ -358,6 +358,20 @@ type pastOccasion struct {
 	others []int64 // rules that changed the conversation
 }
 
+// setRating sets how the customer had rated at an occasion, which the events of ratings say. Before the first of them it is lost.
+func (p conversationPast) setRating(f *rules.Facts, v rules.Vocabulary, o pastOccasion) {
+	lose(f, v, "rating.")
+	for _, op := range p.operations {
+		for _, e := range op.events {
+			var told toldRating
+			if e.Seq <= o.last && strings.HasPrefix(e.Type, "rating.") && json.Unmarshal(e.Data, &told) == nil {
+				f.Set(rules.FieldRating, string(told.Verdict))
+				f.Set(rules.FieldRatingScore, strconv.Itoa(told.Score))
+			}
+		}
+	}
+}
+
 // occasions are those at which something happened that the rule listens to.
 func (p conversationPast) occasions(asked *replayer, _ *pastReader) iter.Seq[pastOccasion] {
 	return func(yield func(pastOccasion) bool) {

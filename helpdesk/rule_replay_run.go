@@ -372,7 +372,9 @@ func (p *replayer) answerAt(reader *pastReader, c conversationPast, o pastOccasi
 	}
 	if p.asksAbout(aboutCustomer) {
 		reader.setCustomer(facts, p.vocabulary, o, p.rewritten)
-		lose(facts, p.vocabulary, "rating.") // only of today
+	}
+	if p.asksAbout(func(field string) bool { return means("rating.", field) }) {
+		c.setRating(facts, p.vocabulary, o)
 	}
 	if p.asks[rules.FieldInsideHours] {
 		setHoursFacts(facts, p.calendars, o.at)

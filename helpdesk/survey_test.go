@@ -492,13 +492,26 @@ func TestRuleOnRating(t *testing.T) {
 	t.Parallel()
 	b := newBundle(t)
 	tag := b.tag("unhappy")
-	b.rule(ruleInput("Unhappy", []string{"rating.created"}, do(rules.AddTags, fmt.Sprint(tag)), when("rating.verdict", rules.Is, "bad"), when("rating.score", rules.Less, "3")))
+	in := ruleInput("Unhappy", []string{"rating.created"}, do(rules.AddTags, fmt.Sprint(tag)), when("rating.verdict", rules.Is, "bad"), when("rating.score", rules.Less, "3"))
+	made := b.rule(in)
 	good, bad := b.resolved("1"), b.resolved("2")
+	b.clock.Add(time.Hour)
 	must(b.desk.Ratings().Record(b.ctx, good, helpdesk.RatingInput{Score: 5}))(t)
 	must(b.desk.Ratings().Record(b.ctx, bad, helpdesk.RatingInput{Score: 1}))(t)
+	b.clock.Add(time.Hour)
 	b.runRules()
 	if b.tagsOf(good) != "" || b.tagsOf(bad) != "unhappy" {
 		t.Errorf("tags %q and %q", b.tagsOf(good), b.tagsOf(bad))
+	}
+	b.clock.Add(time.Hour)
+	must(b.desk.Ratings().Record(b.ctx, bad, helpdesk.RatingInput{Score: 5}))(t) // it was bad before
+	ok(t, b.desk.Rules().Delete(b.ctx, made.ID))
+	in.Name = storage.Some("Again")
+	for name, want := range map[string]int{"rating.created": 1, "conversation.closed": 0} {
+		in.On = storage.Some([]string{name})
+		if replay, _ := b.replays(helpdesk.ReplayInput{Rule: in}); int(replay.Changed) != want || (replay.Unknown > 0) == (want > 0) {
+			t.Errorf("at %s: %+v", name, replay)
+		}
 	}
 }
 

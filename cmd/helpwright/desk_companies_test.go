@@ -45,7 +45,7 @@ func (o *office) companies(tab *browser.Tab, check *pageChecker, scripts bool) {
 		if scripts {
 			o.eachView(tab, check, "companies")
 		}
-		o.press(tab, scripts, ".add-company .primary")
+		pressButton(tab, scripts, ".add-company .primary")
 		tab.Wait(".card h2")
 	}
 	add("Halden "+mark, "halden-"+mark+".example")
@@ -58,7 +58,7 @@ func (o *office) companies(tab *browser.Tab, check *pageChecker, scripts bool) {
 	add("Halden Inc. "+mark, "halden-inc-"+mark+".example")
 	twin := tab.Location()
 	tab.Open(o.at + "/companies?q=halden+" + mark)
-	o.press(tab, scripts, "#list .line")
+	pressButton(tab, scripts, "#list .line")
 	tab.Wait(".card h2")
 	testenv.Eventually(o.t, "the company's people", func() bool {
 		tab.Open(tab.Location())
@@ -72,7 +72,7 @@ func (o *office) companies(tab *browser.Tab, check *pageChecker, scripts bool) {
 	if scripts {
 		o.eachView(tab, check, "company-fields")
 	}
-	o.press(tab, scripts, ".values .button")
+	pressButton(tab, scripts, ".values .button")
 	testenv.Eventually(o.t, "the company's field", func() bool { return strings.Contains(seen(tab, ".values dl"), "25") })
 	if scripts {
 		o.eachView(tab, check, "company")
@@ -81,9 +81,9 @@ func (o *office) companies(tab *browser.Tab, check *pageChecker, scripts bool) {
 	if scripts {
 		o.eachView(tab, check, "company-merge")
 	}
-	o.press(tab, scripts, "#list .line")
+	pressButton(tab, scripts, "#list .line")
 	tab.Wait(".button.danger")
-	o.press(tab, scripts, ".button.danger")
+	pressButton(tab, scripts, ".button.danger")
 	testenv.Eventually(o.t, "the merged company", func() bool { return strings.Contains(seen(tab, ".card"), "halden-inc-"+mark+".example") })
 	o.choosesCompany(tab, check, scripts, mark)
 }
@@ -91,14 +91,14 @@ func (o *office) companies(tab *browser.Tab, check *pageChecker, scripts bool) {
 // choosesCompany gives a customer another company at their page.
 func (o *office) choosesCompany(tab *browser.Tab, check *pageChecker, scripts bool, mark string) {
 	o.t.Helper()
-	o.press(tab, scripts, ".company-people .line")
+	pressButton(tab, scripts, ".company-people .line")
 	tab.Wait(".company-choice > summary")
 	tab.Click(".company-choice > summary")
 	tab.Fill(".company-choice [name=company]", "Fjord "+mark)
 	if scripts {
 		o.eachView(tab, check, "customer-company")
 	}
-	o.press(tab, scripts, ".company-choice .button")
+	pressButton(tab, scripts, ".company-choice .button")
 	testenv.Eventually(o.t, "the customer's new company", func() bool { return strings.Contains(seen(tab, ".card"), "Fjord "+mark) })
 }
 
@@ -113,7 +113,7 @@ func (o *office) importsTable(tab *browser.Tab, check *pageChecker, scripts bool
 		o.eachView(tab, check, "customers-import")
 	}
 	tab.Choose("[name=file]", file)
-	o.press(tab, scripts, ".page .primary")
+	pressButton(tab, scripts, ".page .primary")
 	o.errandIs(tab, scripts, "Check finished")
 	if got := strings.Join(strings.Fields(seen(tab, "#errand .facts")), ""); got != "Newcustomers2Rowswithproblems1" {
 		o.t.Errorf("checked: %s", got)
@@ -123,7 +123,7 @@ func (o *office) importsTable(tab *browser.Tab, check *pageChecker, scripts bool
 	if scripts {
 		o.eachView(tab, check, "customers-import-checked")
 	}
-	o.press(tab, scripts, "#errand .mapping .button")
+	pressButton(tab, scripts, "#errand .mapping .button")
 	testenv.Eventually(o.t, "the table was checked with the other column", func() bool {
 		if !scripts { // a script shows the errand while it goes on; what is sent is not interrupted
 			tab.Open(tab.Location())
@@ -131,7 +131,7 @@ func (o *office) importsTable(tab *browser.Tab, check *pageChecker, scripts bool
 		return strings.Contains(seen(tab, "#errand"), "Check finished") &&
 			browser.Eval[string](tab, `document.querySelector("#errand [name=column2] option[selected]")?.value ?? ""`) == "company"
 	})
-	o.press(tab, scripts, "button[form=start]")
+	pressButton(tab, scripts, "button[form=start]")
 	o.errandIs(tab, scripts, "Import finished")
 	if scripts {
 		o.eachView(tab, check, "customers-import-done")

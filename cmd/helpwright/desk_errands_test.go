@@ -91,16 +91,6 @@ func (o *office) errandIs(tab *browser.Tab, scripts bool, want string) {
 	})
 }
 
-// press presses a button of a form whose page is the answer.
-func (o *office) press(tab *browser.Tab, scripts bool, selector string) {
-	o.t.Helper()
-	if scripts {
-		tab.Click(selector)
-		return
-	}
-	tab.Follow(selector)
-}
-
 // pretend stores the state of an errand that no server runs.
 func (o *office) pretend(e errand.Errand) {
 	o.t.Helper()
@@ -157,7 +147,7 @@ func (o *office) imports(tab *browser.Tab, check *pageChecker, scripts bool) {
 		o.eachView(tab, check, "import")
 	}
 	tab.Choose("[name=file]", zipFolder(o.t, "../../helpdesk/movein/zendesk/testdata/export"))
-	o.press(tab, scripts, ".page .primary")
+	pressButton(tab, scripts, ".page .primary")
 	o.errandIs(tab, scripts, "Check finished")
 	wantMade := "Conversations7"
 	if !scripts {
@@ -177,7 +167,7 @@ func (o *office) imports(tab *browser.Tab, check *pageChecker, scripts bool) {
 	if !regexp.MustCompile(`/settings/import/[a-z0-9]{26}$`).MatchString(at) {
 		o.t.Errorf("checked, at %s", at)
 	}
-	o.press(tab, scripts, "button[form=start]")
+	pressButton(tab, scripts, "button[form=start]")
 	o.errandIs(tab, scripts, "Import finished")
 	if n := len(o.conversations()); n != 7 {
 		o.t.Errorf("%d conversations", n)
@@ -222,7 +212,7 @@ func (o *office) importsMail(tab *browser.Tab) {
 func (o *office) deleteErrand(tab *browser.Tab, scripts bool) {
 	o.t.Helper()
 	tab.Click("#errand .confirm > summary")
-	o.press(tab, scripts, "#errand .confirm form .danger")
+	pressButton(tab, scripts, "#errand .confirm form .danger")
 }
 
 // exports exports the account, and imports the file as another one.
@@ -232,7 +222,7 @@ func (o *office) exports(tab *browser.Tab, check *pageChecker, scripts bool) {
 	if scripts {
 		o.eachView(tab, check, "export")
 	}
-	o.press(tab, scripts, "#errand .primary")
+	pressButton(tab, scripts, "#errand .primary")
 	o.errandIs(tab, scripts, "Export finished")
 	if scripts {
 		o.eachView(tab, check, "export-done")

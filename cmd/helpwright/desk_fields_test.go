@@ -15,7 +15,7 @@ func (a *agents) fields() {
 		tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))
 		tab.Click("#panel .values summary")
 		tab.Fill("#panel [name=f_refund]", "12.50")
-		a.submit(tab, scripts, "#panel .values .acts .button")
+		pressButton(tab, scripts, "#panel .values .acts .button")
 		shows := func(what, text string) {
 			a.t.Helper()
 			testenv.Eventually(a.t, what, func() bool { return strings.Contains(seen(tab, "#panel .values dl"), text) })
@@ -26,7 +26,7 @@ func (a *agents) fields() {
 		tab.Click(".selection details:has(.setting) > summary")
 		tab.Click(".setting details:has([name=f_refund]) > summary")
 		tab.Fill(".setting [name=f_refund]", "7")
-		a.submit(tab, scripts, ".setting [value=field-refund]")
+		pressButton(tab, scripts, ".setting [value=field-refund]")
 		tab.Wait(".toast")
 		a.expect("the toast", tab.Text(".toast"), "Changed a field of 1 conversation")
 		tab.Open(fmt.Sprintf("%s/c/%d", a.at, id))

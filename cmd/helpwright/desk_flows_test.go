@@ -68,11 +68,11 @@ func (a *agents) answer() {
 		tab.Open(fmt.Sprintf("%s/c/%d?in=all", a.at, id))
 		a.expect("the thread", tab.Text("#thread"), "Is it broken?")
 		a.write(tab, scripts, "It is not.")
-		a.submit(tab, scripts, "[data-send]")
+		pressButton(tab, scripts, "[data-send]")
 		tab.Wait(".toast")
 		a.expect("the toast", tab.Text(".toast"), "Sending reply in")
 		a.expect("the thread", tab.Text("#thread"), "It is not.")
-		a.submit(tab, scripts, ".toast button")
+		pressButton(tab, scripts, ".toast button")
 		testenv.Eventually(a.t, "the toast says so", func() bool { return strings.Contains(seen(tab, ".toast"), "a draft again") })
 		testenv.Eventually(a.t, "the answer is a draft again", func() bool {
 			said := a.bodies(id)
@@ -85,7 +85,7 @@ func (a *agents) answer() {
 			a.expect("the draft", browser.Eval[string](tab, "document.querySelector('.composer textarea').value"), "It is not.")
 		}
 		if !scripts {
-			a.submit(tab, scripts, "[data-send]")
+			pressButton(tab, scripts, "[data-send]")
 		} else {
 			tab.Click(".split summary")
 			tab.Click(".split [value=close]")
@@ -98,9 +98,8 @@ func (a *agents) answer() {
 	})
 }
 
-// submit clicks on a button that sends a form: without scripts a page is loaded.
-func (a *agents) submit(tab *browser.Tab, scripts bool, selector string) {
-	a.t.Helper()
+// pressButton clicks on a button that sends a form: without scripts a page is loaded.
+func pressButton(tab *browser.Tab, scripts bool, selector string) {
 	if scripts {
 		tab.Click(selector)
 		return
@@ -202,14 +201,14 @@ func (a *agents) crossing() {
 		a.write(tab, scripts, "Turn it left.")
 		browser.Eval[any](tab, "document.body.removeAttribute('data-events')") // otherwise it would learn of the change
 		a.ok("POST", fmt.Sprintf("/accounts/1/conversations/%d/interactions", id), url.Values{"type": {"customer"}, "body": {"It turned right!"}}, nil)
-		a.submit(tab, scripts, "[data-send]")
+		pressButton(tab, scripts, "[data-send]")
 		tab.Wait(".crossing")
 		tab.Problems() // the status 409
 		a.expect("the warning", tab.Text(".crossing"), "It turned right!")
 		if said := a.bodies(id); len(said) > 3 || strings.Contains(strings.Join(said, "\n"), "user posted") {
 			a.t.Fatalf("it was sent: %q", said)
 		}
-		a.submit(tab, scripts, ".crossing [name=anyway]")
+		pressButton(tab, scripts, ".crossing [name=anyway]")
 		testenv.Eventually(a.t, "the answer is sent", func() bool {
 			said := a.bodies(id)
 			return len(said) == 3 && strings.Contains(said[2], "Turn it left.") && strings.HasPrefix(said[2], "user posted")
@@ -228,14 +227,14 @@ func (a *agents) bulk() {
 		if scripts {
 			a.expect("the bar", tab.Text("#picked"), "Selected: 2")
 		}
-		a.submit(tab, scripts, ".selection [value=close]")
+		pressButton(tab, scripts, ".selection [value=close]")
 		tab.Wait(".toast")
 		a.expect("the toast", tab.Text(".toast"), "Closed 2 conversations")
 		statuses := func() string { return a.status(ids[0]) + " " + a.status(ids[1]) }
 		if got := statuses(); got != "closed closed" {
 			a.t.Error(got)
 		}
-		a.submit(tab, scripts, ".toast button")
+		pressButton(tab, scripts, ".toast button")
 		testenv.Eventually(a.t, "both are open again", func() bool { return statuses() == "posted posted" })
 	})
 }
@@ -777,7 +776,7 @@ func (a *agents) notes() {
 		document.querySelector(".editor").dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true }))`)
 	a.expect("the files", tab.Text("[data-list]"), "sprocket.txt")
 	tab.Click(`[aria-label="Remove slip.txt"]`)
-	a.submit(tab, true, "[data-send]")
+	pressButton(tab, true, "[data-send]")
 	testenv.Eventually(a.t, "the note is there with its files", func() bool {
 		said, shown := a.bodies(id), seen(tab, "#thread")
 		return len(said) == 2 && strings.HasPrefix(said[1], "note: Count them.") && strings.Contains(shown, "sprocket.txt") && strings.Contains(shown, "chain.txt")

@@ -57,7 +57,7 @@ func (a *agents) forward() {
 		if got := on(); got != "false,true" {
 			a.t.Errorf("of the draft %s are ticked", got)
 		}
-		a.submit(tab, scripts, "[data-send]")
+		pressButton(tab, scripts, "[data-send]")
 		testenv.Eventually(a.t, "it is forwarded", func() bool {
 			return slices.ContainsFunc(a.bodies(id), func(s string) bool { return strings.HasPrefix(s, "user posted:") })
 		})
@@ -85,7 +85,7 @@ func (a *agents) undiscard() {
 				a.t.Fatalf("status %d", status)
 			}
 			tab.Open(at)
-			a.submit(tab, scripts, ".composer .discard")
+			pressButton(tab, scripts, ".composer .discard")
 			testenv.Eventually(a.t, "the toast says so", func() bool { return strings.Contains(seen(tab, ".toast"), "Draft discarded") })
 			if said := a.bodies(id); len(said) != 1 {
 				a.t.Errorf("others see it still: %q", said)
@@ -100,7 +100,7 @@ func (a *agents) undiscard() {
 				tab.Open(at)
 				undo = ".dropped button"
 			}
-			a.submit(tab, scripts, undo)
+			pressButton(tab, scripts, undo)
 			testenv.Eventually(a.t, name+": the draft is back", func() bool {
 				said := a.bodies(id)
 				return len(said) == 2 && strings.HasPrefix(said[1], "user draft:") && strings.Contains(said[1], "Oil it.") && strings.Contains(seen(tab, "[data-list]"), "100 B")
@@ -153,7 +153,7 @@ func (a *agents) merging() {
 		talk := fmt.Sprintf("%s/c/%d", a.at, from)
 		tab.Open(talk)
 		tab.Click("#acts .commands > summary")
-		a.submit(tab, scripts, fmt.Sprintf(`#acts a[href*="/c/%d/merge"]`, from))
+		pressButton(tab, scripts, fmt.Sprintf(`#acts a[href*="/c/%d/merge"]`, from))
 		tab.Wait(".page.command [name=q]")
 		tab.Fill(".page.command [name=q]", "right pedal")
 		if !scripts {
@@ -161,7 +161,7 @@ func (a *agents) merging() {
 		}
 		row := fmt.Sprintf(`.merge-rows a[href*="into=%d"]`, into)
 		tab.Wait(row)
-		a.submit(tab, scripts, row)
+		pressButton(tab, scripts, row)
 		tab.Wait(".merge-both")
 		preview := tab.Text(".merge-both")
 		for _, want := range []string{"The left pedal", "The right pedal creaks", "Is it broken?"} {
@@ -170,7 +170,7 @@ func (a *agents) merging() {
 		if said := a.bodies(into); len(said) != 1 {
 			a.t.Errorf("the preview has merged them: %q", said)
 		}
-		a.submit(tab, scripts, ".page.command .button.primary")
+		pressButton(tab, scripts, ".page.command .button.primary")
 		testenv.Eventually(a.t, "the other is shown", func() bool { return strings.Contains(seen(tab, "#head h1"), "The right pedal creaks") })
 		testenv.Eventually(a.t, "its history tells", func() bool { return strings.Contains(seen(tab, "#thread"), "into this conversation") })
 		if said := a.bodies(into); len(said) != 2 {
@@ -205,10 +205,10 @@ func (a *agents) after() {
 			tab.Look(browser.View{})
 		}
 		tab.Click(".after [value=next]")
-		a.submit(tab, scripts, ".split .pop [name=then][value='']")
+		pressButton(tab, scripts, ".split .pop [name=then][value='']")
 		testenv.Eventually(a.t, "the next is shown", func() bool { return strings.Contains(seen(tab, "#head h1"), "The axle") })
 		a.expect("its place", place(), "2 of ")
-		a.submit(tab, scripts, ".toast form button")
+		pressButton(tab, scripts, ".toast form button")
 		testenv.Eventually(a.t, "undo leads back", func() bool { return strings.Contains(seen(tab, "#head h1"), "The rim") })
 		if got := place(); got != count {
 			a.t.Errorf("after undo the place is %q, was %q", got, count)
@@ -219,7 +219,7 @@ func (a *agents) after() {
 		}
 		tab.Click(".split summary")
 		tab.Click(".after [value=list]")
-		a.submit(tab, scripts, ".split .pop [name=then][value='']")
+		pressButton(tab, scripts, ".split .pop [name=then][value='']")
 		testenv.Eventually(a.t, "the list is shown", func() bool { return strings.HasSuffix(tab.Location(), "/inbox/all?sort=newest") })
 		if !scripts {
 			return

@@ -31,7 +31,7 @@ func (a *agents) profile() {
 
 		tab.Open(a.at + "/settings/profile")
 		tab.Choose("[name=picture]", a.face())
-		a.submit(tab, scripts, ".portrait .button:not(.quiet)")
+		pressButton(tab, scripts, ".portrait .button:not(.quiet)")
 		testenv.Eventually(a.t, "the picture is shown", func() bool {
 			return browser.Eval[bool](tab, `(() => { const e = document.querySelector(".portrait .avatar img"); return Boolean(e && e.naturalWidth === 256); })()`)
 		})
@@ -53,7 +53,7 @@ func (a *agents) profile() {
 			document.querySelector("[name=after][value=stay]").checked = true; document.querySelector("[name=assign]").checked = true`)
 		elsewhere.Follow("[name=replies] ~ .acts .primary")
 		elsewhere.Open(a.at + "/settings/profile")
-		a.submit(elsewhere, scripts, ".portrait .quiet")
+		pressButton(elsewhere, scripts, ".portrait .quiet")
 		testenv.Eventually(a.t, "the picture is gone", func() bool { return browser.Eval[bool](elsewhere, `!document.querySelector(".portrait .avatar img")`) })
 	})
 }
@@ -108,23 +108,23 @@ func (a *agents) conditions() {
 		tab.Open(a.at + "/settings/views/1")
 		said := seen(tab, ".said")
 		browser.Eval[any](tab, `document.querySelector("[name=add]").value = "words"`)
-		a.submit(tab, scripts, `[name=do][value=add]`)
+		pressButton(tab, scripts, `[name=do][value=add]`)
 		testenv.Eventually(a.t, "the condition is there", func() bool { return browser.Eval[bool](tab, `Boolean(document.querySelector("[name=c_words]"))`) })
 		tab.Fill("[name=c_words]", "zzzz")
-		a.submit(tab, scripts, `[name=do][value=count]`)
+		pressButton(tab, scripts, `[name=do][value=count]`)
 		testenv.Eventually(a.t, "none is found", func() bool { return strings.Contains(seen(tab, "#conditions [role=status]"), "0 conversations") })
 		if scripts {
 			a.looks(tab, "view-conditions")
 		}
-		a.submit(tab, scripts, `button.primary[value=save]`)
+		pressButton(tab, scripts, `button.primary[value=save]`)
 		testenv.Eventually(a.t, "it is saved", func() bool { return strings.HasSuffix(tab.Place(), "/settings/views") })
 		tab.Open(a.at + "/settings/views/1")
 		if got := seen(tab, ".said"); got != said+" · Contains: zzzz" {
 			a.t.Errorf("it says %q, and said %q", got, said)
 		}
-		a.submit(tab, scripts, `[value=drop-words]`)
+		pressButton(tab, scripts, `[value=drop-words]`)
 		testenv.Eventually(a.t, "the condition is gone", func() bool { return seen(tab, ".said") == said })
-		a.submit(tab, scripts, `button.primary[value=save]`)
+		pressButton(tab, scripts, `button.primary[value=save]`)
 		testenv.Eventually(a.t, "it is as before", func() bool { return strings.HasSuffix(tab.Place(), "/settings/views") })
 	})
 }

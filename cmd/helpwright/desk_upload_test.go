@@ -54,7 +54,7 @@ func (a *agents) progress() {
 	if got := seen(tab, "[data-list]"); strings.Contains(got, "stopped.txt") || strings.Contains(got, "lost.txt") {
 		a.t.Errorf("attached: %s", got)
 	}
-	a.submit(tab, true, "[data-send]")
+	pressButton(tab, true, "[data-send]")
 	testenv.Eventually(a.t, "the reply is there with its file", func() bool { return strings.Contains(seen(tab, "#thread"), "here.txt") })
 
 	a.opensArticle(tab, true, "/help/1/a/2")
