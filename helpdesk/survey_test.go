@@ -509,7 +509,7 @@ func TestRuleOnRating(t *testing.T) {
 	in.Name = storage.Some("Again")
 	for name, want := range map[string]int{"rating.created": 1, "conversation.closed": 0} {
 		in.On = storage.Some([]string{name})
-		if replay, _ := b.replays(helpdesk.ReplayInput{Rule: in}); int(replay.Changed) != want || (replay.Unknown > 0) == (want > 0) {
+		if replay, _ := b.replays(helpdesk.ReplayInput{Rule: in}); replay.Changed != want || (replay.Unknown > 0) == (want > 0) {
 			t.Errorf("at %s: %+v", name, replay)
 		}
 	}
