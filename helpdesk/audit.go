@@ -51,7 +51,7 @@ func audited(kind string) bool {
 	}
 	return slices.Contains([]string{
 		"account", "membership", "role", "team", "invitation", "join_rule", "mailbox", "domain", "pgp_key", "portal_key", "webhook",
-		"calendar", "auto_reply", "rule", "sla", "survey",
+		"calendar", "auto_reply", "rule", "sla", "survey", "retention_policy",
 	}, area) || slices.Contains([]string{"deleted", "erased", "merged", "split", "moved", "exported", "ignored", "replayed"}, action)
 }
 

@@ -300,6 +300,16 @@ func ofSurvey(old, s Survey) []AuditChange {
 	return c
 }
 
+func ofRetentionPolicy(old, p RetentionPolicy) []AuditChange {
+	var c changes
+	c.text("name", old.Name, p.Name)
+	c.hidden("match", !reflect.DeepEqual([][]rules.Condition{old.All, old.Any}, [][]rules.Condition{p.All, p.Any}))
+	c.number("after_days", int64(old.AfterDays), int64(p.AfterDays))
+	c.text("action", string(old.Action), string(p.Action))
+	c.flag("is_active", old.IsActive, p.IsActive)
+	return c
+}
+
 func ofDeskRule(old, r Rule) []AuditChange {
 	var c changes
 	c.text("name", old.Name, r.Name)

@@ -23,7 +23,9 @@ const (
 	// JobAutoReply answers a mail by itself, see [Jobs.AutoReply]; Subject is the customer's interaction.
 	JobAutoReply = "mail.auto_reply"
 	// JobAskRating asks the customer of a closed conversation for a rating; Subject is the conversation. See [Jobs.AskRating].
-	JobAskRating  = "ratings.ask"
+	JobAskRating = "ratings.ask"
+	// JobRetention applies the retention policies of an account in a night; Payload: which. See [Jobs.Retain].
+	JobRetention  = "retention.run"
 	JobRules      = "rules.run"    // Subject: conversation at whose events rules are to run, see [Jobs.RunRules]
 	JobRuleClock  = "rules.clock"  // Subject: rule that acts when time has passed, see [Jobs.TickRule]
 	JobReturnMail = "mail.return"  // Subject: ledger row of a message returned to a member; Payload: the explanation
@@ -38,6 +40,8 @@ const (
 	JobSLA = "slas.due"
 	// JobReplay finds out what a rule would have done; Subject is the replay. See [Jobs.ReplayRule].
 	JobReplay = "rules.replay"
+	// JobFacts folds what has happened into what reports know of conversations. See [Jobs.FoldFacts].
+	JobFacts = "reports.fold"
 	// JobMeasure computes the targets of conversations again. See [Jobs.MeasureAll].
 	JobMeasure = "slas.measure"
 	// JobIndexCustomer gives the new search terms of a customer to the customer's conversations; Subject is the customer. See
@@ -69,7 +73,7 @@ func JobKinds() []string {
 	return []string{
 		JobFileMail, JobRefetchMail, JobBackfill, JobReplayMail, JobSendMail, JobPurgeBlobs, JobInvite, JobProbe, JobReturnMail, JobWebhook, JobUnassign,
 		JobDisband, JobIndexCustomer, JobCompany, JobWake, JobNotify, JobMailNotifications, JobTellMail, JobPruneNotifications, JobPasswordMail, JobCredentialMail,
-		JobPush, JobAutoReply, JobRules, JobRuleClock, JobHandOut, JobSLA, JobMeasure, JobReplay, JobAskRating,
+		JobPush, JobAutoReply, JobRules, JobRuleClock, JobHandOut, JobSLA, JobMeasure, JobReplay, JobAskRating, JobRetention, JobFacts,
 	}
 }
 

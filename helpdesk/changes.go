@@ -82,6 +82,7 @@ func conversationChanges(old, c Conversation) differences {
 	between(d, "sla_id", old.SLAID, c.SLAID)
 	d.moment("snoozed_until", old.SnoozedUntil, c.SnoozedUntil)
 	d.flag("spam", old.IsSpam(), c.IsSpam())
+	d.flag("held", old.IsHeld(), c.IsHeld())
 	d.untold("subject", old.Subject != c.Subject)
 	return d
 }

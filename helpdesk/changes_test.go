@@ -102,7 +102,7 @@ func everythingOf(ctx context.Context, r helpdesk.Reader) resources {
 		all[fmt.Sprint("conversation/", c.ID)] = map[string]string{
 			"status": asText(string(c.Status)), "priority": asText(string(c.Priority)), "user_id": asID(c.UserID), "team_id": asID(c.TeamID),
 			"mailbox_id": asID(c.MailboxID), "customer_id": asID(c.CustomerID), "sla_id": asID(c.SLAID), "snoozed_until": asTime(c.SnoozedUntil),
-			"spam": fmt.Sprint(c.IsSpam()), "subject": c.Subject, "tags": strings.Join(tags, " "), "due_at": asTime(c.DueAt),
+			"spam": fmt.Sprint(c.IsSpam()), "held": fmt.Sprint(c.IsHeld()), "subject": c.Subject, "tags": strings.Join(tags, " "), "due_at": asTime(c.DueAt),
 		}
 		addValues(ctx, r, helpdesk.FieldOfConversation, c.ID, all[fmt.Sprint("conversation/", c.ID)])
 		said, err := r.Interactions().List(ctx, helpdesk.InteractionFilter{ConversationID: c.ID}, storage.Seek{Limit: 1000})
@@ -199,7 +199,7 @@ func differencesOf(before, after resources, events []storage.Event) map[string][
 			was := old[field]
 			if !existed {
 				was = map[bool]string{true: "null"}[!slices.Contains(hiddenFields, field) && field != "tags"]
-				if field == "spam" || field == "is_forward" {
+				if field == "spam" || field == "held" || field == "is_forward" {
 					was = "false"
 				}
 			}

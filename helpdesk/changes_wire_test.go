@@ -207,12 +207,14 @@ func TestChangesStayInTheirMailbox(t *testing.T) {
 // Every field of a conversation is compared, or known to say nothing of its own.
 func TestChangesKnowAllFields(t *testing.T) {
 	t.Parallel()
-	compared := []string{"Status", "Priority", "UserID", "TeamID", "MailboxID", "CustomerID", "SnoozedUntil", "SpamAt", "Subject", "SLAID"}
+	compared := []string{"Status", "Priority", "UserID", "TeamID", "MailboxID", "CustomerID", "SnoozedUntil", "SpamAt", "Subject", "SLAID", "HeldAt"}
 	derived := []string{
 		"ID", "Number", "Channel", "CreatedAt", "UpdatedAt", // fixed, or part of every change
 		"CustomerEmailID", "CustomerEmail", // with the customer
 		"Preview", "AwaitingSince", // with the interactions
-		"RefersTo",                    // with the first mail
+		"RefersTo",               // with the first mail
+		"HeldByID", "HoldReason", // with HeldAt
+		"ErasedAt",                    // the event conversation.erased tells it
 		"SLATrack", "DueAt", "SoonAt", // follow from the others, see dues
 	}
 	known := map[string]bool{}

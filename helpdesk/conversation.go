@@ -48,6 +48,10 @@ type Conversation struct {
 	SLATrack        string    // what is known for its targets, see [Conversation.Targets]
 	DueAt           time.Time // when the next target is due; zero: none is, or time stands still
 	SoonAt          time.Time // since when DueAt is soon
+	HeldAt          time.Time // since when it is on hold, see [Conversations.Hold]; zero: it is not
+	HeldByID        int64     // who put it on hold; 0: nobody, or an embedding application
+	HoldReason      string    // why it is on hold, plain text
+	ErasedAt        time.Time // when its content was erased last, see [RetentionPolicy]; zero: never
 	CreatedAt       time.Time
 	UpdatedAt       time.Time
 }
@@ -92,7 +96,9 @@ type ConversationFilter struct {
 	Priorities   []Priority        // any of these
 	Spam         storage.Opt[bool] // whether it is spam; null is absent
 	Due          DueRange
-	Ratings      []Verdict // with a rating that is any of these
+	Ratings      []Verdict         // with a rating that is any of these
+	Held         storage.Opt[bool] // whether it is on hold; null is absent
+	Unerased     bool              // has changed since its content was erased, or it never was
 
 	CreatedBefore time.Time
 	Attached      bool                 // has a file, not one that a message shows, in an interaction that is no draft
@@ -417,6 +423,7 @@ type ConversationQuery struct {
 	Fields      FieldQueries      // values of fields
 	Due         Due               // when something is due; "": all
 	Ratings     []Verdict         // with a rating that is any of these; empty: all
+	Held        storage.Opt[bool] // whether it is on hold; absent or null: all
 	// ViewID names a view that supplies the filters and the order that are not given here; 0: none.
 	ViewID int64
 
@@ -463,7 +470,7 @@ func (q *ConversationQuery) filter() ConversationFilter {
 		UpdatedSince: q.UpdatedSince, TagIDs: q.TagIDs,
 		Awaiting: q.Awaiting, DraftBy: q.DraftBy, Undelivered: q.Undelivered, Snoozed: q.Snoozed,
 		Priorities: q.Priorities, Spam: q.Spam,
-		Fields: q.matched, Due: q.dueRange(), Ratings: q.Ratings,
+		Fields: q.matched, Due: q.dueRange(), Ratings: q.Ratings, Held: q.Held,
 	}
 }
 
@@ -743,9 +750,18 @@ func (d *desk) deleteSome(ctx context.Context, tx Tx, filter ConversationFilter)
 
 func (d *desk) deleteConversations(ctx context.Context, tx Tx, all []Conversation) error {
 	ids := make([]int64, len(all))
-	events := make([]storage.Event, len(all))
 	for i, c := range all {
 		ids[i] = c.ID
+	}
+	all, err := tx.Conversations().LockAll(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if err := noneHeld(all...); err != nil {
+		return err
+	}
+	events := make([]storage.Event, len(all))
+	for i, c := range all {
 		events[i] = d.event("conversation.deleted", c.ID, c.MailboxID)
 	}
 	keys, err := tx.BlobKeys(ctx, ids)

@@ -15,7 +15,7 @@ func TestCountedKnowsAllFields(t *testing.T) {
 		fields = append(fields, f.Name)
 	}
 	kept := []string{"Statuses", "MailboxID", "UserID", "TeamID", "Awaiting", "Snoozed", "TagIDs", "Priorities", "Spam"}
-	others := []string{"CustomerID", "CompanyID", "UpdatedSince", "CreatedBefore", "Terms", "Fields", "Audience", "DraftBy", "Undelivered", "Due", "Ratings", "Attached", "Also", "Except"}
+	others := []string{"CustomerID", "CompanyID", "UpdatedSince", "CreatedBefore", "Terms", "Fields", "Audience", "DraftBy", "Undelivered", "Due", "Ratings", "Held", "Unerased", "Attached", "Also", "Except"}
 	known := map[string]bool{}
 	for _, name := range append(kept, others...) {
 		known[name] = true

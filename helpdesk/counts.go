@@ -215,7 +215,7 @@ func viewTags(views []countedView) []int64 {
 // counted reports whether a filter uses only the fields that counts are maintained for.
 func (f ConversationFilter) counted() bool {
 	return f.CustomerID == 0 && f.CompanyID == 0 && f.UpdatedSince.IsZero() && len(f.Terms) == 0 && len(f.TagIDs) <= 1 && len(f.Fields) == 0 && len(f.Audience) == 0 &&
-		f.DraftBy == 0 && !f.Undelivered && f.Due == (DueRange{}) && f.CreatedBefore.IsZero() && !f.Attached && len(f.Ratings) == 0 && len(f.Also)+len(f.Except) == 0
+		f.DraftBy == 0 && !f.Undelivered && f.Due == (DueRange{}) && f.CreatedBefore.IsZero() && !f.Attached && len(f.Ratings) == 0 && !f.Held.IsSet() && !f.Unerased && len(f.Also)+len(f.Except) == 0
 }
 
 // has reports whether a counted filter matches a cell's conversations.

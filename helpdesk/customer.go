@@ -83,6 +83,15 @@ func (c Customer) Initials() string {
 	return b.String()
 }
 
+// keys returns the keys of the customer's addresses.
+func (c Customer) keys() []string {
+	var keys []string
+	for _, e := range c.Emails {
+		keys = append(keys, e.Key)
+	}
+	return keys
+}
+
 // emailByKey returns the customer's address with a key, or the zero value.
 func (c Customer) emailByKey(key string) CustomerEmail {
 	for _, e := range c.Emails {

@@ -23,7 +23,8 @@ import (
 // Mail that was set aside, suppressions and blocked addresses of the customer are removed. What others wrote about the
 // customer in conversations of their own remains.
 //
-// It works in several transactions, so some of it may be gone after an error; calling it again continues. It needs
+// It works in several transactions, so some of it may be gone after an error; calling it again continues. A conversation on hold
+// that the customer has or takes part in is a Conflict fault, see [Conversations.Hold], before anything is changed. It needs
 // customers.delete, conversations.delete and all mailboxes.
 func (d Customers) Erase(ctx context.Context, id int64) error {
 	r, err := d.guard.Read(identity.CustomersDelete)
@@ -37,7 +38,7 @@ func (d Customers) Erase(ctx context.Context, id int64) error {
 	if err := d.reachesAll(); err != nil {
 		return err
 	}
-	e := &eraser{svc: d.svc, begin: begin, r: r, accountID: d.scope.AccountID, userID: d.userID, customerID: id, at: d.svc.now()}
+	e := &eraser{svc: d.svc, begin: begin, r: r, accountID: d.scope.AccountID, userID: d.userID, customerID: id, at: d.svc.now(), heeds: true}
 	return e.run(ctx)
 }
 
@@ -47,7 +48,7 @@ func (a *Admin) EraseCustomer(ctx context.Context, accountID, id int64) error {
 	if err != nil {
 		return err
 	}
-	e.customerID = id
+	e.customerID, e.heeds = id, true
 	return e.run(ctx)
 }
 
@@ -74,7 +75,9 @@ type eraser struct {
 	accountID  int64
 	customerID int64
 	at         time.Time
-	since      time.Time // of the tombstones; zero: at
+	since      time.Time                                             // of the tombstones; zero: at
+	heeds      bool                                                  // it stops at conversations on hold
+	noted      func(ctx context.Context, tx Tx, customer bool) error // after each of the customer's conversations, and the customer; nil: nobody counts
 
 	customer    Customer
 	keys        []string // of its addresses
@@ -85,6 +88,11 @@ type eraser struct {
 const maxErasePasses = 5
 
 func (e *eraser) run(ctx context.Context) error {
+	if e.heeds {
+		if err := e.unheld(ctx); err != nil {
+			return err
+		}
+	}
 	err := retryUnique(func() error { return e.begin(ctx, e.writeTombstones) }, UniqueCustomerEmail, UniqueErasure)
 	if err != nil {
 		return err
@@ -101,6 +109,26 @@ func (e *eraser) run(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// unheld returns a Conflict fault if the customer has a conversation on hold, or takes part in one.
+func (e *eraser) unheld(ctx context.Context) error {
+	customer, err := e.r.Customer(ctx, e.customerID)
+	if err != nil {
+		return err
+	}
+	list := func(seek storage.Seek) ([]Conversation, error) {
+		return e.r.Involving(ctx, e.customerID, customer.keys(), seek)
+	}
+	return each(list, func(c Conversation) int64 { return c.ID }, func(c Conversation) error { return noneHeld(c) })
+}
+
+// tellErased tells that a conversation of the customer was erased, or the customer.
+func (e *eraser) tellErased(ctx context.Context, tx Tx, customer bool) error {
+	if e.noted == nil {
+		return nil
+	}
+	return e.noted(ctx, tx, customer)
 }
 
 // writeTombstones writes the tombstones first: whatever is interrupted, nothing comes back.
@@ -218,6 +246,11 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	if err != nil {
 		return err
 	}
+	if e.heeds {
+		if err := noneHeld(c); err != nil {
+			return err
+		}
+	}
 	own := c.CustomerID == e.customerID
 	if err := e.eraseMessages(ctx, tx, c, own); err != nil {
 		return err
@@ -233,8 +266,7 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	}
 	if own {
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = e.placeholder.ID, e.placeholder.Emails[0].ID, ErasedCustomer
-		c.Subject, c.Preview, c.Status = "", "", StatusClosed
-		c.AwaitingSince, c.SnoozedUntil = time.Time{}, time.Time{}
+		c.blank(e.at)
 		if err := eraseFields(ctx, tx, id); err != nil {
 			return err
 		}
@@ -249,9 +281,62 @@ func (e *eraser) eraseIn(ctx context.Context, tx Tx, id int64) error {
 	if err := reindex(ctx, tx, c); err != nil {
 		return err
 	}
+	if own {
+		if err := e.tellErased(ctx, tx, false); err != nil {
+			return err
+		}
+	}
 	return tx.Emit(ctx, storage.Event{
 		Type: "conversation.updated", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, ActorID: e.userID, Data: eventData(c.ID), Time: e.at,
 	})
+}
+
+// blank removes what the conversation itself says, and closes it.
+func (c *Conversation) blank(at time.Time) {
+	c.Subject, c.Preview, c.Status = "", "", StatusClosed
+	c.AwaitingSince, c.SnoozedUntil = time.Time{}, time.Time{}
+	c.ErasedAt = at
+}
+
+// eraseContent erases what was written in a locked conversation, and not its customer: the eraser has none. The conversation stays,
+// closed, with its number, customer, mailbox, member, team, tags, choices and times.
+func (e *eraser) eraseContent(ctx context.Context, tx Tx, c Conversation) error {
+	if err := e.eraseMessages(ctx, tx, c, true); err != nil {
+		return err
+	}
+	if err := e.eraseRatings(ctx, tx, c, true); err != nil {
+		return err
+	}
+	for {
+		keys, err := tx.Participants(ctx, c.ID, maxIdentities)
+		if err != nil {
+			return err
+		}
+		if len(keys) == 0 {
+			break
+		}
+		if err := tx.RemoveParticipants(ctx, c.ID, keys); err != nil {
+			return err
+		}
+	}
+	if err := tx.ForgetNotes(ctx, []int64{c.ID}); err != nil {
+		return err
+	}
+	if err := eraseFields(ctx, tx, c.ID); err != nil {
+		return err
+	}
+	c.blank(e.at)
+	c.UpdatedAt = e.at
+	if err := tx.Conversations().Update(ctx, &c); err != nil {
+		return err
+	}
+	if err := reindex(ctx, tx, c); err != nil {
+		return err
+	}
+	event := storage.Event{Type: "conversation.updated", Subject: c.ID, MailboxID: c.MailboxID, ConversationID: c.ID, ActorID: e.userID, Data: eventData(c.ID), Time: e.at}
+	erased := event
+	erased.Type = "conversation.erased"
+	return tx.Emit(ctx, event, erased)
 }
 
 // eraseMessages erases all messages of the customer's own conversation, or the customer's messages in another.
@@ -337,7 +422,7 @@ func (e *eraser) blank(i *Interaction) {
 		SendStartedAt: i.SendStartedAt, Threading: Threading{Rule: i.Threading.Rule}, Security: ledger.Security{Signature: i.Security.Signature},
 		At: i.At, ReceivedAt: i.ReceivedAt, CreatedAt: i.CreatedAt, UpdatedAt: e.at,
 	}
-	if i.CustomerID == e.customerID {
+	if i.CustomerID == e.customerID && e.customerID != 0 {
 		left.CustomerID, left.CustomerEmailID, left.CustomerEmail = e.placeholder.ID, e.placeholder.Emails[0].ID, ErasedCustomer
 	}
 	*i = left
@@ -491,6 +576,9 @@ func (e *eraser) finish(ctx context.Context, tx Tx) error {
 		}
 	}
 	if err := tx.DeleteCustomer(ctx, e.customerID); err != nil {
+		return err
+	}
+	if err := e.tellErased(ctx, tx, true); err != nil {
 		return err
 	}
 	return tx.Emit(ctx, storage.Event{Type: "customer.erased", Subject: e.customerID, ActorID: e.userID, Data: eventData(e.customerID), Time: e.at})

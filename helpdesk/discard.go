@@ -136,6 +136,9 @@ func (d *desk) remove(ctx context.Context, conversationID, id int64, keep time.D
 		if err == nil {
 			err = may(i)
 		}
+		if err == nil && i.Status != StatusDraft {
+			err = noneHeld(c)
+		}
 		if err != nil {
 			return err
 		}

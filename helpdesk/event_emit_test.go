@@ -62,6 +62,8 @@ var silent = map[string]string{
 	"Notifications.AddDevice":    "where one member is told is nobody else's business",
 	"Notifications.RemoveDevice": "as AddPushDevice",
 	"Jobs.Push":                  "as AddPushDevice",
+	"Jobs.FoldFacts":             "what reports know follows from other events",
+	"Service.RebuildFacts":       "as FoldFacts",
 	"Jobs.TickRule":              "where the clock of a rule stands is nothing that anybody reads; what the rule does is an event",
 	"Rules.Replay":               "it changes nothing of what it looks at, and is its maker's alone",
 	"Rules.CancelReplay":         "as Replay",

@@ -423,6 +423,15 @@ func (f Field) unused(ctx context.Context, r Reader) error {
 			users = append(users, s.Name)
 		}
 	}
+	policies, err := allRetentionPolicies(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, p := range policies {
+		if p.usesField(f) {
+			users = append(users, p.Name)
+		}
+	}
 	macros, err := macrosSetting(ctx, r, f)
 	if users = append(users, macros...); err != nil {
 		return err

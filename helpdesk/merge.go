@@ -133,6 +133,7 @@ func (d *desk) mergeConversation(ctx context.Context, tx Tx, rule string, id, in
 	}
 	old := target
 	target.waitSince(from.AwaitingSince, from.Status)
+	target.heldAs(from)
 	if err := d.recomputeConversation(ctx, tx, &target, starters); err != nil {
 		return Conversation{}, err
 	}

@@ -69,6 +69,7 @@ func (d *desk) moveInteractions(ctx context.Context, tx Tx, rule string, moved [
 		return Conversation{}, err
 	}
 	into.waitSince(waiting, from.Status)
+	into.heldAs(from)
 	for _, c := range []*Conversation{&from, &into} {
 		if err := d.recomputeConversation(ctx, tx, c, starters); err != nil {
 			return Conversation{}, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -464,9 +465,22 @@ func (p *past) fileAll(ctx context.Context, tx Tx) error {
 	if err := p.index.write(ctx, tx); err != nil {
 		return err
 	}
-	return tx.Emit(ctx, storage.Event{
-		Type: "mailbox.moved_in", Subject: p.mailboxID, MailboxID: p.mailboxID, Data: eventData(p.mailboxID), Time: p.now,
-	})
+	data, err := json.Marshal(map[string]any{"id": p.mailboxID, "conversation_ids": p.filed()})
+	if err != nil {
+		return fault.Wrap(fault.Internal, "encoding an event", err)
+	}
+	return tx.Emit(ctx, storage.Event{Type: movedIn, Subject: p.mailboxID, MailboxID: p.mailboxID, Data: data, Time: p.now})
+}
+
+// filed returns the conversations that the transaction filed something in, or changed.
+func (p *past) filed() []int64 {
+	ids := []int64{}
+	for _, r := range p.results {
+		if r.Filed > 0 || r.Changed {
+			ids = append(ids, r.ConversationID)
+		}
+	}
+	return sortedSet(ids)
 }
 
 // load reads the mailbox, members and teams that the conversations refer to.

@@ -16,10 +16,12 @@ type Declarations struct {
 	Calendars             storage.Declared[Calendar, storage.NoFilter]
 	Companies             storage.Declared[Company, CompanyFilter]
 	CompanyKeys           storage.Declared[CompanyKey, CompanyKeyFilter]
+	ConversationFacts     storage.Declared[ConversationFact, ConversationFactFilter]
 	Conversations         storage.Noun[Conversation]
 	Deliveries            storage.Noun[sending.Delivery]
 	Domains               storage.Declared[sending.Domain, storage.NoFilter]
 	Erasures              storage.Declared[Erasure, ErasureFilter]
+	FactLogs              storage.Declared[FactLog, storage.NoFilter]
 	Fields                storage.Declared[Field, FieldFilter]
 	Interactions          storage.Noun[Interaction]
 	Invitations           storage.Declared[identity.Invitation, identity.InvitationFilter]
@@ -33,6 +35,7 @@ type Declarations struct {
 	PushDevices           storage.Declared[PushDevice, PushDeviceFilter]
 	Ratings               storage.Declared[Rating, RatingFilter]
 	ReplyFiles            storage.Declared[ReplyFile, ReplyFileFilter]
+	RetentionPolicies     storage.Declared[RetentionPolicy, storage.NoFilter]
 	Roles                 storage.Declared[identity.Role, storage.NoFilter]
 	ReplayedConversations storage.Declared[ReplayedConversation, ReplayedFilter]
 	RuleReplays           storage.Declared[RuleReplay, storage.NoFilter]
@@ -60,12 +63,13 @@ func Nouns() Declarations {
 			ID:          func(a *Attachment) *int64 { return &a.ID },
 			InMailboxes: true,
 		},
-		AutoReplies:    autoReplyNoun(),
-		AutoResponses:  autoResponseNoun(),
-		BlockedSenders: blockedSenderNoun(),
-		Calendars:      calendarNoun(),
-		Companies:      companyNoun(),
-		CompanyKeys:    companyKeyNoun(),
+		AutoReplies:       autoReplyNoun(),
+		AutoResponses:     autoResponseNoun(),
+		BlockedSenders:    blockedSenderNoun(),
+		Calendars:         calendarNoun(),
+		Companies:         companyNoun(),
+		CompanyKeys:       companyKeyNoun(),
+		ConversationFacts: conversationFactNoun(),
 		Conversations: storage.Noun[Conversation]{
 			Name:        "conversation",
 			ID:          func(c *Conversation) *int64 { return &c.ID },
@@ -78,6 +82,7 @@ func Nouns() Declarations {
 		},
 		Domains:  domainNoun(),
 		Erasures: erasureNoun(),
+		FactLogs: factLogNoun(),
 		Fields:   fieldNoun(),
 		Interactions: storage.Noun[Interaction]{
 			Name:        "interaction",
@@ -106,6 +111,7 @@ func Nouns() Declarations {
 		Notifications:         notificationNoun(),
 		PGPKeys:               pgpKeyNoun(),
 		PortalKeys:            portalKeyNoun(),
+		RetentionPolicies:     retentionPolicyNoun(),
 		Roles:                 roleNoun(),
 		MemberMails:           memberMailNoun(),
 		PushDevices:           pushDeviceNoun(),
@@ -137,7 +143,8 @@ func (d Declarations) Plain() []storage.PlainNoun {
 		d.Suppressions, d.Calendars, d.AutoReplies, d.AutoResponses,
 		d.Companies, d.CompanyKeys, d.Fields,
 		d.SLAs, d.Rules, d.RuleSets, d.RuleRuns, d.RulePasses, d.RuleReplays, d.ReplayedConversations,
-		d.Surveys, d.Ratings,
+		d.Surveys, d.Ratings, d.RetentionPolicies,
+		d.ConversationFacts, d.FactLogs,
 	}
 }
 

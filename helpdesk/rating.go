@@ -348,7 +348,10 @@ func changeRatings(ctx context.Context, tx Tx, of RatingFilter, change func(*Rat
 func (e *eraser) eraseRatings(ctx context.Context, tx Tx, c Conversation, own bool) error {
 	return changeRatings(ctx, tx, RatingFilter{ConversationIDs: []int64{c.ID}}, func(r *Rating) {
 		if own || r.CustomerID == e.customerID {
-			r.Comment, r.CustomerID = "", e.placeholder.ID
+			r.Comment = ""
+			if e.customerID != 0 {
+				r.CustomerID = e.placeholder.ID
+			}
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/mailaddr"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
 	"github.com/helpwright/helpwright/helpdesk/message"
+	figures "github.com/helpwright/helpwright/helpdesk/report"
 	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
@@ -60,6 +61,7 @@ type beyond struct {
 	sla          helpdesk.SLA
 	autoReply    helpdesk.AutoReply
 	survey       helpdesk.Survey
+	retention    helpdesk.RetentionPolicy
 	rule         helpdesk.Rule
 	replay       helpdesk.RuleReplay
 	invitation   identity.Invitation
@@ -119,6 +121,7 @@ func newBeyond(t *testing.T) *beyond {
 	w.calendar, w.autoReply = b.office(), b.autoReply(helpdesk.AutoReplyInput{})
 	w.sla = b.promise()
 	w.survey = b.survey()
+	w.retention = b.retention(helpdesk.RetentionPolicyInput{})
 	must(b.desk.Ratings().Record(b.ctx, w.conversation.ID, helpdesk.RatingInput{Score: 1, Comment: storage.Some(secret)}))(t)
 	w.rule = b.rule(ruleInput("Rule", atMail, do(rules.Move, fmt.Sprint(w.box.ID))))
 	w.replay = must(b.desk.Rules().Replay(b.ctx, helpdesk.ReplayInput{RuleID: w.rule.ID}))(b.t)
@@ -835,6 +838,26 @@ func reachOf() map[string]struct {
 		"Surveys.Preview": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.Surveys().Preview(c, map[string]helpdesk.SurveyText{"en": {Subject: "{{conversation.subject}}", Body: "x"}}))
 		}},
+		"Conversations.Hold": {hidden, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.Conversations().Hold(c, w.conversation.ID, helpdesk.HoldInput{Held: true}))
+		}},
+		"RetentionPolicies.Get": {own, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.RetentionPolicies().Get(c, w.retention.ID))
+		}},
+		"RetentionPolicies.List":       {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.RetentionPolicies().List(c, page)) }},
+		"RetentionPolicies.Vocabulary": {own, func(c context.Context, d desk, _ w) (any, error) { return say(d.RetentionPolicies().Vocabulary(c)) }},
+		"RetentionPolicies.Create": {refused, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.RetentionPolicies().Create(c, helpdesk.RetentionPolicyInput{Name: name("x"), AfterDays: storage.Some(9), Action: storage.Some(helpdesk.RetainNoCustomer)}))
+		}},
+		"RetentionPolicies.Update": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.RetentionPolicies().Update(c, w.retention.ID, helpdesk.RetentionPolicyInput{AfterDays: storage.Some(9)}))
+		}},
+		"RetentionPolicies.Delete": {refused, func(c context.Context, d desk, w w) (any, error) {
+			return done(d.RetentionPolicies().Delete(c, w.retention.ID))
+		}},
+		"RetentionPolicies.Preview": {own, func(c context.Context, d desk, w w) (any, error) {
+			return say(d.RetentionPolicies().Preview(c, w.retention.ID, helpdesk.RetentionPolicyInput{AfterDays: storage.Some(1)}))
+		}},
 		"Ratings.Of": {own, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.Ratings().Of(c, []int64{w.conversation.ID, w.near.ID}))
 		}},
@@ -843,6 +866,23 @@ func reachOf() map[string]struct {
 		}},
 		"Ratings.Record": {hidden, func(c context.Context, d desk, w w) (any, error) {
 			return say(d.Ratings().Record(c, w.conversation.ID, helpdesk.RatingInput{Score: 1}))
+		}},
+		"Reports.Get": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Reports().Get(c, figures.Volume, everReported()))
+		}},
+		"Reports.Check": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return done(d.Reports().Check(c, figures.Volume, everReported()))
+		}},
+		"Reports.Rows": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Reports().Rows(c, figures.Volume, everReported(), "created", "", page))
+		}},
+		"Reports.Each": {own, func(c context.Context, d desk, _ w) (any, error) {
+			var all []figures.Fact
+			err := d.Reports().Each(c, everReported(), func(f figures.Fact) error {
+				all = append(all, f)
+				return nil
+			})
+			return all, err
 		}},
 		"Interactions.AutoResponses": {own, func(c context.Context, d desk, w w) (any, error) {
 			sent := w.answer
@@ -919,4 +959,9 @@ func methodsOfHandles() (names []string) {
 		}
 	}
 	return names
+}
+
+// everReported is a query about all conversations.
+func everReported() figures.Query {
+	return figures.Query{From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
 }

@@ -104,6 +104,9 @@ func actAs(tx Tx, by subscription.Actor) Tx {
 		return tx
 	case byMail:
 		return byMail{actAs(tx.Tx, by)}
+	case auditing:
+		tx.Tx = actAs(tx.Tx, by)
+		return tx
 	}
 	return tx
 }
@@ -233,6 +236,9 @@ func (r *record) commitEvents(ctx context.Context, then followUps) error {
 		return err
 	}
 	if err := r.enqueueSurveys(ctx); err != nil {
+		return err
+	}
+	if err := r.enqueueFold(ctx); err != nil {
 		return err
 	}
 	return r.tx.Emit(ctx, r.ready...)
@@ -408,7 +414,7 @@ func (r *record) conversationOf(ctx context.Context, id int64) (Conversation, er
 // else the server.
 func actorOf(e storage.Event, by subscription.Actor) subscription.Actor {
 	switch {
-	case by.Type == subscription.ActorToken, by.Type == subscription.ActorRule, by.Type == subscription.ActorSLA:
+	case by.Type == subscription.ActorToken, by.Type == subscription.ActorRule, by.Type == subscription.ActorSLA, by.Type == subscription.ActorRetention:
 		return by
 	case e.ActorID != 0:
 		return subscription.Actor{Type: subscription.ActorUser, ID: e.ActorID}

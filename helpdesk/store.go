@@ -151,6 +151,7 @@ type Finder interface {
 	CustomerReader
 	ConversationReader
 	InteractionReader
+	FactReader
 	AttachmentReader
 	ledger.Reader
 	MarksReader
@@ -230,6 +231,7 @@ type Tx interface {
 	CustomerWriter
 	ConversationWriter
 	InteractionWriter
+	FactWriter
 	ledger.Writer
 	TagWriter
 	FieldWriter

@@ -148,6 +148,7 @@ type ViewFilter struct {
 	Snoozed      *bool            `json:"snoozed,omitempty"`
 	Priorities   []Priority       `json:"priority,omitempty"`
 	Spam         *bool            `json:"spam,omitempty"`
+	Held         *bool            `json:"held,omitempty"`
 	TeamID       int64            `json:"team_id,omitempty"` // 0: all
 	Fields       FieldQueries     `json:"fields,omitempty"`
 	Due          Due              `json:"due,omitempty"`
@@ -195,6 +196,9 @@ func (f ViewFilter) Query(userID int64) (q ConversationQuery, ok bool) {
 	}
 	if f.Spam != nil {
 		q.Spam = storage.Some(*f.Spam)
+	}
+	if f.Held != nil {
+		q.Held = storage.Some(*f.Held)
 	}
 	if f.Draft == AgentMe {
 		q.DraftBy = userID
@@ -250,6 +254,9 @@ func (q *ConversationQuery) inherit(view ConversationQuery) {
 	}
 	if !q.Spam.IsSet() {
 		q.Spam = view.Spam
+	}
+	if !q.Held.IsSet() {
+		q.Held = view.Held
 	}
 	if q.DraftBy == 0 {
 		q.DraftBy = view.DraftBy

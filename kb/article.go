@@ -86,6 +86,7 @@ type ArticleFilter struct {
 	Loose        bool    // in no category
 	Outdated     bool    // with outdated translations
 	Drafts       bool    // with a draft
+	ByViews      bool    // listed by Views instead of SortOrder; for PublishedArticles alone
 	Brief        bool    // without contents: Content, Markdown and MadeFrom of the texts are empty
 }
 
@@ -203,6 +204,21 @@ func (e *Editor) Articles(ctx context.Context, filter ArticleFilter, desc bool, 
 		return storage.Page[ArticleRevision]{}, err
 	}
 	return storage.List(req, desc, ArticleRevision.position, func(seek storage.Seek) ([]ArticleRevision, error) { return r.LiveArticles(ctx, filter, seek) })
+}
+
+// ArticlesByViews lists published articles by their views, the most viewed first. It needs articles.view. Articles that are
+// viewed meanwhile may be missed, or appear twice.
+func (e *Editor) ArticlesByViews(ctx context.Context, req storage.PageRequest) (storage.Page[ArticleRevision], error) {
+	r, err := e.guard.Read(ArticlesView)
+	if err != nil {
+		return storage.Page[ArticleRevision]{}, err
+	}
+	at := func(a ArticleRevision) storage.Position {
+		return storage.Position{Key: a.Article.Views, ID: a.Article.ID}
+	}
+	return storage.List(req, true, at, func(seek storage.Seek) ([]ArticleRevision, error) {
+		return r.PublishedArticles(ctx, ArticleFilter{ByViews: true, Brief: true}, seek)
+	})
 }
 
 // shelves reads collections and categories.

@@ -19,6 +19,7 @@ func EventTypes() []storage.EventType {
 		{Name: "collection.updated", Description: "A collection changed."},
 		{Name: "feedback.created", Description: "A reader left feedback on an article."},
 		{Name: "feedback.deleted", Description: "Feedback was deleted."},
+		{Name: "feedback.updated", Description: "Feedback was marked as done, or as open again."},
 		{Name: "file.created", Description: "A file was uploaded to a site."},
 		{Name: "file.deleted", Description: "A file of a site was deleted."},
 		{Name: "file.updated", Description: "A file of a site was renamed or replaced."},

@@ -55,6 +55,13 @@ func Example_article() {
 	found, _ := visitor.Search(ctx, "kart", []string{"de"}, kb.ArticleFilter{}, storage.PageRequest{})
 	fmt.Println(found.Items[0].Highlight.Snippet)
 
+	// What a reader says is open until an editor has dealt with it.
+	said, _ := visitor.SendFeedback(ctx, kb.FeedbackInput{ArticleID: article.Article.ID, Text: "And by cheque?"})
+	_, _ = editor.UpdateFeedback(ctx, said.ID, kb.FeedbackChange{Done: storage.Some(true)})
+	open, _ := editor.Feedbacks(ctx, kb.FeedbackFilter{Done: storage.Some(false)}, storage.PageRequest{})
+	viewed, _ := editor.ArticlesByViews(ctx, storage.PageRequest{})
+	fmt.Println(len(open.Items), "open, of", viewed.Items[0].Article.Feedbacks, "about", viewed.Items[0].Revision.Serve("en").Title)
+
 	change := kb.ArticleInput{CollectionID: basics.ID, TextInput: in(map[string]storage.Opt[kb.TranslationInput]{"en": text("Paying", "By cash.")})}
 	draft, _ := editor.UpdateDraft(ctx, article.Article.ID, change)
 	read, _ = visitor.Article(ctx, article.Article.ID)
@@ -66,6 +73,7 @@ func Example_article() {
 	// Output:
 	// <p>Mit <strong>Karte</strong>.</p>
 	// Mit <mark>Karte</mark>.
+	// 0 open, of 1 about How to pay
 	// draft 2 while visitors read How to pay
 	// revision 3 How to pay <nil>
 }

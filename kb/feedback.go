@@ -20,6 +20,7 @@ type Feedback struct {
 	ArticleID int64
 	Revision  int64 // the number of the article's live revision at that time
 	Text      string
+	DoneAt    time.Time // when an editor marked it as dealt with; zero: it is open
 	CreatedAt time.Time
 }
 
@@ -30,7 +31,15 @@ type FeedbackInput struct {
 }
 
 // FeedbackFilter filters a list of feedback. The zero value matches all.
-type FeedbackFilter struct{ ArticleID int64 }
+type FeedbackFilter struct {
+	ArticleID int64
+	Done      storage.Opt[bool] // true: only what was marked as done, false: only what is open
+}
+
+// FeedbackChange changes a feedback. Absent fields stay as they are.
+type FeedbackChange struct {
+	Done storage.Opt[bool] // an answer was given, or the article was improved; null: open again
+}
 
 // SendFeedback stores feedback of the visitor on a published article. An article that the visitor cannot read is a NotFound
 // fault.
@@ -83,6 +92,33 @@ func (e *Editor) Feedback(ctx context.Context, id int64) (Feedback, error) {
 		return Feedback{}, err
 	}
 	return r.Feedback().Get(ctx, id)
+}
+
+// UpdateFeedback marks feedback as done, or as open again. What is done already keeps its time. It needs feedback.update.
+func (e *Editor) UpdateFeedback(ctx context.Context, id int64, in FeedbackChange) (Feedback, error) {
+	begin, err := e.guard.Write(FeedbackUpdate)
+	if err != nil {
+		return Feedback{}, err
+	}
+	var f Feedback
+	err = begin(ctx, func(ctx context.Context, tx Tx) error {
+		if f, err = tx.Feedback().Get(ctx, id); err != nil {
+			return err
+		}
+		done := in.Done.Or(!f.DoneAt.IsZero() && !in.Done.IsNull())
+		if done == !f.DoneAt.IsZero() {
+			return nil
+		}
+		f.DoneAt = time.Time{}
+		if done {
+			f.DoneAt = e.svc.now()
+		}
+		if err := tx.Feedback().Update(ctx, &f); err != nil {
+			return err
+		}
+		return e.emit(ctx, tx, "feedback.updated", id)
+	})
+	return f, err
 }
 
 // DeleteFeedback removes a feedback. It needs feedback.delete.

@@ -24,6 +24,7 @@ const (
 	ArticlesDelete    Permission = "articles.delete"
 	ArticlesPublish   Permission = "articles.publish" // lets an article become visible to visitors
 	FeedbackView      Permission = "feedback.view"
+	FeedbackUpdate    Permission = "feedback.update"
 	FeedbackDelete    Permission = "feedback.delete"
 	FilesView         Permission = "files.view"
 	FilesCreate       Permission = "files.create"

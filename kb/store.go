@@ -57,7 +57,7 @@ type Directory interface {
 // Reader reads within a scope.
 type Reader interface {
 	Finder
-	// Articles returns articles without their revisions, listed by SortOrder. It ignores the filter's Brief.
+	// Articles returns articles without their revisions, listed by SortOrder. It ignores the filter's Brief and ByViews.
 	Articles() storage.RowReader[Article, ArticleFilter]
 	// Categories are listed by SortOrder.
 	Categories() storage.RowReader[Category, CategoryFilter]
@@ -154,7 +154,7 @@ type RevisionKey struct{ ArticleID, Number int64 }
 // PublishedReader reads the live revisions of published articles.
 type PublishedReader interface {
 	PublishedArticle(ctx context.Context, id int64) (ArticleRevision, error)
-	// PublishedArticles lists by SortOrder.
+	// PublishedArticles lists by SortOrder, or by Views if the filter says so.
 	PublishedArticles(ctx context.Context, filter ArticleFilter, seek storage.Seek) ([]ArticleRevision, error)
 }
 

@@ -37,9 +37,11 @@ type cli struct {
 	Account     accountCmd     `cmd:"" help:"Move whole accounts between servers."`
 	Token       tokenCmd       `cmd:"" help:"Manage access tokens."`
 	KB          kbCmd          `cmd:"" name:"kb" help:"Export and import sites of the knowledge base."`
+	Desk        deskCmd        `cmd:"" help:"Export and apply how a desk is set up: fields, rules, SLAs, saved replies and more."`
 	Mail        mailCmd        `cmd:"" help:"Import mails from files."`
 	Import      importCmd      `cmd:"" help:"Import from another help desk."`
 	Customers   customersCmd   `cmd:"" help:"Erase customers, and keep erased ones from coming back with backups."`
+	Reports     reportsCmd     `cmd:"" help:"Rebuild what reports know."`
 	Blobs       blobsCmd       `cmd:"" help:"Manage the files of mails, attachments and sites."`
 	Jobs        jobsCmd        `cmd:"" help:"List, retry and drop jobs that failed for good, such as mails that could not be sent."`
 	Keys        keysCmd        `cmd:"" help:"List, add, rotate and drop the secret keys that encrypt stored passwords."`

@@ -99,7 +99,7 @@ func (a *app) fill(clock *demo.Clock) (demo.Company, error) {
 		defer fmt.Fprint(a.stderr, "\r\x1b[K")
 	}
 	return demo.Fill(a.ctx, demo.Config{
-		Desk: a.Service(), KB: a.KB(), Clock: clock, Progress: progress, Logger: a.log,
+		Desk: a.Service(), KB: a.KB(), Units: a.db, Clock: clock, Progress: progress, Logger: a.log,
 	})
 }
 

@@ -14,14 +14,15 @@ type ActorType string
 
 // The types of actors.
 const (
-	ActorUser     ActorType = "user"     // a member, or the operator's user; ID is the user
-	ActorCustomer ActorType = "customer" // a customer who wrote, by mail or in a portal; ID is the customer
-	ActorToken    ActorType = "token"    // a program with a member's access token; ID is the token, and the event's ActorID the member
-	ActorRule     ActorType = "rule"     // ID is the rule
-	ActorSLA      ActorType = "sla"      // ID is the SLA
-	ActorTeam     ActorType = "team"     // a team's assignment; ID is the team
-	ActorMail     ActorType = "mail"     // a message without a customer, such as a delivery report; ID is its row in the ledger
-	ActorSystem   ActorType = "system"   // the server itself, for example when a snooze ends; ID is 0
+	ActorUser      ActorType = "user"             // a member, or the operator's user; ID is the user
+	ActorCustomer  ActorType = "customer"         // a customer who wrote, by mail or in a portal; ID is the customer
+	ActorToken     ActorType = "token"            // a program with a member's access token; ID is the token, and the event's ActorID the member
+	ActorRule      ActorType = "rule"             // ID is the rule
+	ActorSLA       ActorType = "sla"              // ID is the SLA
+	ActorRetention ActorType = "retention_policy" // ID is the retention policy, and the event's ActorID the member with whose rights it acts
+	ActorTeam      ActorType = "team"             // a team's assignment; ID is the team
+	ActorMail      ActorType = "mail"             // a message without a customer, such as a delivery report; ID is its row in the ledger
+	ActorSystem    ActorType = "system"           // the server itself, for example when a snooze ends; ID is 0
 )
 
 // Actor is who or what caused an event.

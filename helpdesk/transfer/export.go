@@ -657,8 +657,11 @@ func (e *export) promises(ctx context.Context) error {
 	return all(ctx, e, e.nouns.slas, helpdesk.Nouns().SLAs.Reader(e.r), storage.NoFilter{})
 }
 
-// rules writes the rules, which the history names.
+// rules writes the rules and the retention policies, which the history names.
 func (e *export) rules(ctx context.Context) error {
+	if err := all(ctx, e, e.nouns.retention, helpdesk.Nouns().RetentionPolicies.Reader(e.r), storage.NoFilter{}); err != nil {
+		return err
+	}
 	if err := all(ctx, e, e.nouns.rules, helpdesk.Nouns().Rules.Reader(e.r), storage.NoFilter{}); err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func (e *export) existing(ctx context.Context, some []storage.Event) (map[int64]
 // actorNouns are the nouns of actors. Others, such as rules, are gone on the other server.
 var actorNouns = map[subscription.ActorType]string{
 	subscription.ActorUser: "user", subscription.ActorCustomer: "customer", subscription.ActorTeam: "team", subscription.ActorMail: "mail",
-	subscription.ActorToken: "token", subscription.ActorRule: "rule", subscription.ActorSLA: "sla",
+	subscription.ActorToken: "token", subscription.ActorRule: "rule", subscription.ActorSLA: "sla", subscription.ActorRetention: "retention_policy",
 }
 
 // changedNouns are the nouns of fields that are ids.

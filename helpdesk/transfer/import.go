@@ -209,6 +209,18 @@ func (im *Importer) finish(ctx context.Context, tx helpdesk.Tx) error {
 			return err
 		}
 	}
+	policies, err := helpdesk.Nouns().RetentionPolicies.Reader(tx.Reader()).List(ctx, storage.NoFilter{}, storage.Seek{Limit: storage.NoLimit})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(policies, func(p helpdesk.RetentionPolicy) bool { return p.IsActive }) {
+		if err := tx.Enqueue(ctx, helpdesk.RetentionJob(a.ID, a.Origin.FinishedAt)); err != nil {
+			return err
+		}
+	}
+	if err := tx.Enqueue(ctx, storage.Job{Kind: helpdesk.JobFacts, AccountID: a.ID}); err != nil {
+		return err
+	}
 	return tx.Emit(ctx, storage.Event{
 		Type: "account.created", Subject: a.ID, Data: fmt.Appendf(nil, `{"id":%d}`, a.ID), Time: a.Origin.FinishedAt,
 	})

@@ -66,6 +66,7 @@ type nouns struct {
 	slas          *rows[helpdesk.SLA]
 	surveys       *rows[helpdesk.Survey]
 	ratings       *rows[helpdesk.Rating]
+	retention     *rows[helpdesk.RetentionPolicy]
 	suppressions  *rows[sending.Suppression]
 	notifications *rows[helpdesk.Notification]
 	choices       *rows[helpdesk.NotifyChoices]
@@ -79,7 +80,7 @@ func (n *nouns) all() []transfer.Noun[*target] {
 	return []transfer.Noun[*target]{
 		n.account, n.users, n.roles, n.mailboxes, n.cursors, n.domains, n.tags, n.fields, n.teams, n.companies, n.companyKeys, n.companyValues, n.replies, n.replyFiles, n.signatures, n.blocked,
 		n.erasureKeys, n.erasures, n.portalKeys, n.webhooks, n.customers, n.traits, n.pgpKeys, n.views, n.calendars, n.slas, n.conversations, n.labels, n.values, n.participants, n.followers, n.redirects,
-		n.references, n.interactions, n.attachments, n.deliveries, n.moves, n.marks, n.mails, n.rules, n.ruleSets, n.history, n.memberMails, n.suppressions,
+		n.references, n.interactions, n.attachments, n.deliveries, n.moves, n.marks, n.mails, n.retention, n.rules, n.ruleSets, n.history, n.memberMails, n.suppressions,
 		n.autoReplies, n.autoResponses, n.surveys, n.ratings,
 		n.notifications, n.choices, n.settings, n.memberships, n.audit,
 	}
@@ -179,6 +180,7 @@ func (n *nouns) talk() {
 			v.Loose("team", &c.TeamID)
 			v.Loose("conversation", &c.RefersTo)
 			v.Loose("sla", &c.SLAID)
+			v.To("user", &c.HeldByID)
 		},
 	}
 	n.labels = &rows[labels]{Noun: "conversation_tags", Insert: insertLabels, Walk: func(v visit, l *labels) {
@@ -300,6 +302,7 @@ func (n *nouns) rest() {
 	n.rules = plainRows(helpdesk.Nouns().Rules)
 	n.surveys = plainRows(helpdesk.Nouns().Surveys)
 	n.ratings = plainRows(helpdesk.Nouns().Ratings)
+	n.retention = plainRows(helpdesk.Nouns().RetentionPolicies)
 	n.slas = plainRows(helpdesk.Nouns().SLAs)
 	n.ruleSets = plainRows(helpdesk.Nouns().RuleSets)
 	n.notifications = &rows[helpdesk.Notification]{Noun: "notifications", Insert: insertNotifications, Walk: func(v visit, o *helpdesk.Notification) {

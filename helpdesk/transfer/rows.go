@@ -79,6 +79,8 @@ func LeftOut() map[string]string {
 		"RulePasses":            "see RuleRuns",
 		"RuleReplays":           "they look at the other server's log",
 		"ReplayedConversations": "see RuleReplays",
+		"ConversationFacts":     "they are folded again from what the archive has",
+		"FactLogs":              "it is a position in the other server's log",
 		"PushDevices":           "they belong to browsers registered with the other server: turn them on again",
 		"WebhookDeliveries":     "they concern events of the other server's log",
 
@@ -101,6 +103,8 @@ func LeftOut() map[string]string {
 		"hw_conversation_search":    "it is rebuilt, like all search terms",
 		"hw_customer_search":        "see hw_conversation_search",
 		"hw_article_documents":      "see hw_conversation_search",
+		"hw_conversation_facts":     "see ConversationFacts",
+		"hw_fact_logs":              "see FactLogs",
 		"hw_push_devices":           "see PushDevices",
 		"hw_rule_runs":              "see RuleRuns",
 		"hw_rule_passes":            "see RuleRuns",
@@ -125,7 +129,7 @@ func Tables() map[string]string {
 		"hw_webhooks": "webhooks", "hw_moves": "moves", "hw_saved_replies": "saved_replies", "hw_reply_files": "reply_files",
 		"hw_notifications": "notifications", "hw_followers": "followers", "hw_notify_choices": "notify_choices", "hw_member_mails": "member_mails",
 		"hw_blocked_senders": "blocked_senders", "hw_erasures": "erasures", "hw_teams": "teams", "hw_signatures": "signatures", "hw_audit": "audit", "hw_events": "history",
-		"hw_calendars": "calendars", "hw_auto_replies": "auto_replies", "hw_auto_responses": "auto_responses", "hw_slas": "slas", "hw_surveys": "surveys", "hw_ratings": "ratings", "hw_rules": "rules", "hw_rule_sets": "rule_sets",
+		"hw_calendars": "calendars", "hw_auto_replies": "auto_replies", "hw_auto_responses": "auto_responses", "hw_slas": "slas", "hw_surveys": "surveys", "hw_ratings": "ratings", "hw_retention_policies": "retention_policies", "hw_rules": "rules", "hw_rule_sets": "rule_sets",
 		"hw_companies": "companies", "hw_company_keys": "company_keys",
 	}
 }

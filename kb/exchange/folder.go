@@ -1,14 +1,14 @@
 package exchange
 
 import (
-	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"strings"
+
+	files "github.com/helpwright/helpwright/storage/folder"
 )
 
 // layout lists the patterns of the files that [Save] writes, except site.yaml.
@@ -35,7 +35,7 @@ func Save(s Site, folder *os.Root) error {
 			}
 			made[dir] = true
 		}
-		return replace(folder, name, content)
+		return files.Replace(folder, name, content)
 	})
 	if err != nil {
 		return err
@@ -62,23 +62,6 @@ func sameFile(folder *os.Root, a, b string) bool {
 	}
 	y, err := folder.Stat(b)
 	return err == nil && os.SameFile(x, y)
-}
-
-// replace writes a file under a temporary name and renames it.
-func replace(folder *os.Root, name string, content io.Reader) error {
-	temporary := path.Join(path.Dir(name), ".new-"+strings.ToLower(rand.Text()))
-	f, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = folder.Rename(temporary, name)
-	}
-	if err != nil {
-		return errors.Join(err, folder.Remove(temporary))
-	}
-	return nil
 }
 
 // saved returns the files of an earlier Save. It refuses a folder with other contents, and one with symbolic links, which

@@ -164,10 +164,21 @@ type Heading struct {
 // Search is a search query with its results.
 type Search struct {
 	Query   string
+	Answer  *Answer // on the first page, if an article answers the question
 	Count   int
 	More    bool // there are more than Count
 	Results []Result
 	Next    string // address of the next page
+}
+
+// Answer is what an article says to a question, word for word.
+type Answer struct {
+	Text    template.HTML // escaped, with <mark>
+	Title   string        // of the article
+	Heading string        // under which the text stands; "": before the first
+	URL     string        // of the place
+	Locale  string        // of the texts; "": that of the page
+	Dir     string
 }
 
 // Result is one search result.

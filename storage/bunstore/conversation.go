@@ -35,6 +35,10 @@ type conversationRow struct {
 	SLATrack        string
 	DueAt           int64
 	SoonAt          int64
+	HeldAt          int64
+	HeldByID        int64
+	HoldReason      string
+	ErasedAt        int64
 	CreatedAt       int64
 	UpdatedAt       int64
 }
@@ -46,6 +50,7 @@ func (r *conversationRow) conversation() helpdesk.Conversation {
 		Status: helpdesk.Status(r.Status), Priority: helpdesk.Priority(r.Priority), Subject: r.Subject, Preview: r.Preview,
 		RefersTo: r.RefersTo, AwaitingSince: timeOf(r.AwaitingSince), SnoozedUntil: timeOf(r.SnoozedUntil), SpamAt: timeOf(r.SpamAt),
 		SLAID: r.SLAID, SLATrack: r.SLATrack, DueAt: timeOf(r.DueAt), SoonAt: timeOf(r.SoonAt),
+		HeldAt: timeOf(r.HeldAt), HeldByID: r.HeldByID, HoldReason: r.HoldReason, ErasedAt: timeOf(r.ErasedAt),
 		CreatedAt: timeOf(r.CreatedAt), UpdatedAt: timeOf(r.UpdatedAt),
 	}
 }
@@ -57,6 +62,7 @@ func conversationRowOf(account int64, c *helpdesk.Conversation) conversationRow 
 		UserID: c.UserID, TeamID: c.TeamID, Status: string(c.Status), Priority: string(c.Priority), Subject: c.Subject, Preview: c.Preview,
 		RefersTo: c.RefersTo, AwaitingSince: micros(c.AwaitingSince), SnoozedUntil: micros(c.SnoozedUntil), SpamAt: micros(c.SpamAt),
 		SLAID: c.SLAID, SLATrack: c.SLATrack, DueAt: micros(c.DueAt), SoonAt: micros(c.SoonAt),
+		HeldAt: micros(c.HeldAt), HeldByID: c.HeldByID, HoldReason: c.HoldReason, ErasedAt: micros(c.ErasedAt),
 		CreatedAt: micros(c.CreatedAt), UpdatedAt: micros(c.UpdatedAt),
 	}
 }
@@ -79,7 +85,7 @@ var sortColumns = map[helpdesk.ConversationSort]string{
 func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
 	q.Err(checkText(f.Statuses)).Err(checkText(f.Priorities)).Err(checkText(f.Terms))
 	for _, part := range []filter{
-		withStatus(f.Statuses), withAwaiting(f.Awaiting), withSnooze(f.Snoozed), withSpam(f.Spam), withPriority(f.Priorities), withDue(f.Due),
+		withStatus(f.Statuses), withAwaiting(f.Awaiting), withSnooze(f.Snoozed), withSpam(f.Spam), withHold(f.Held), withPriority(f.Priorities), withDue(f.Due),
 		r.ofPeople(f), withChange(f.UpdatedSince), withBegin(f.CreatedBefore), r.ofDesk(f),
 	} {
 		q.ApplyQueryBuilder(part)
@@ -108,6 +114,9 @@ func (r reader) narrow(q *bun.SelectQuery, f helpdesk.ConversationFilter) {
 	}
 	if f.Attached {
 		q.ApplyQueryBuilder(attached)
+	}
+	if f.Unerased {
+		q.Where("?TableName.erased_at < ?TableName.updated_at")
 	}
 	for _, also := range f.Also {
 		r.narrow(q, also)

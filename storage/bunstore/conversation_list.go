@@ -194,6 +194,13 @@ func (r reader) smallSet(ctx context.Context, f helpdesk.ConversationOrder, most
 		sets = append(sets, bun.SafeQuery("SELECT DISTINCT g.conversation_id AS id FROM ? WHERE g.account_id = ? AND g.verdict IN (?) LIMIT ?",
 			table, r.scope.AccountID, bun.List(f.Ratings), most+1))
 	}
+	if f.Held.Or(false) {
+		table := bun.SafeQuery("hw_conversations AS h")
+		if !r.store.postgres {
+			table = bun.SafeQuery("hw_conversations AS h INDEXED BY hw_conversations_held")
+		}
+		sets = append(sets, bun.SafeQuery("SELECT h.id AS id FROM ? WHERE h.account_id = ? AND h.held_at > 0 LIMIT ?", table, r.scope.AccountID, most+1))
+	}
 	for _, s := range r.listSets(f) {
 		sets = append(sets, bun.SafeQuery("SELECT e.id FROM (?) AS e", r.entries(s, storage.Seek{Limit: most + 1})))
 	}

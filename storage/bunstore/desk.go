@@ -51,6 +51,18 @@ func withSpam(is storage.Opt[bool]) filter {
 	}
 }
 
+// withHold selects conversations on hold, or those that are not.
+func withHold(is storage.Opt[bool]) filter {
+	return func(q bun.QueryBuilder) bun.QueryBuilder {
+		if held, given := is.Get(); given && held {
+			return q.Where("?TableName.held_at > 0")
+		} else if given {
+			return q.Where("?TableName.held_at <= 0")
+		}
+		return q
+	}
+}
+
 // withDue selects by when something is due.
 func withDue(due helpdesk.DueRange) filter {
 	return func(q bun.QueryBuilder) bun.QueryBuilder {

@@ -15,6 +15,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
+	"github.com/helpwright/helpwright/helpdesk/report"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/kb"
@@ -270,6 +271,20 @@ func lists() []explained {
 			return err
 		})
 	}
+	add("ConversationFacts", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+		_, err := helpdesk.Nouns().ConversationFacts.Reader(r).List(ctx, helpdesk.ConversationFactFilter{ConversationIDs: []int64{1, 2}}, seek)
+		return err
+	})
+	for _, clock := range []report.Clock{report.Created, report.Resolved, report.Rated, report.Replied, report.Open} {
+		add("FactFigures/"+string(clock), true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+			_, err := r.FactFigures(ctx, report.Read{Clock: clock, From: time.Unix(1_700_000_500, 0), To: time.Unix(1_700_000_600, 0), Before: time.Unix(1_700_000_600, 0)})
+			return err
+		})
+	}
+	add("Contributions", true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
+		_, err := r.Contributions(ctx, []int64{1, 2})
+		return err
+	})
 	add("RuleRuns", false, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
 		_, err := helpdesk.Nouns().RuleRuns.Reader(r).List(ctx, helpdesk.RuleRunFilter{RuleID: 1}, seek)
 		return err
@@ -635,11 +650,17 @@ func lists() []explained {
 			return err
 		})
 	}
+	addKB("PublishedArticles/views", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
+		_, err := r.PublishedArticles(ctx, kb.ArticleFilter{ByViews: true}, seek)
+		return err
+	})
 	addKB("Revisions", false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
 		_, err := r.Revisions(ctx, 1, seek)
 		return err
 	})
-	for name, filter := range map[string]kb.FeedbackFilter{"all": {}, "article": {ArticleID: 1}} {
+	for name, filter := range map[string]kb.FeedbackFilter{
+		"all": {}, "article": {ArticleID: 1}, "open": {Done: storage.Some(false)}, "done": {Done: storage.Some(true)},
+	} {
 		addKB("Feedbacks/"+name, false, func(ctx context.Context, r kb.Reader, seek storage.Seek) error {
 			_, err := r.Feedback().List(ctx, filter, seek)
 			return err

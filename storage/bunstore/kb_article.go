@@ -234,6 +234,9 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 	case err != nil:
 		return nil, err
 	}
+	if f.ByViews {
+		return r.read(ctx, page(q, "views", seek))
+	}
 	return r.read(ctx, page(q, "sort_order", seek))
 }
 

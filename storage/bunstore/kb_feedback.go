@@ -17,18 +17,19 @@ type feedbackRow struct {
 	ArticleID     int64 `bun:",skipupdate"`
 	Revision      int64
 	Text          string
+	DoneAt        int64
 	CreatedAt     int64
 }
 
 func (r *feedbackRow) feedback() kb.Feedback {
 	return kb.Feedback{
-		ID: r.ID, SiteID: r.SiteID, ArticleID: r.ArticleID, Revision: r.Revision, Text: r.Text, CreatedAt: timeOf(r.CreatedAt),
+		ID: r.ID, SiteID: r.SiteID, ArticleID: r.ArticleID, Revision: r.Revision, Text: r.Text, DoneAt: timeOf(r.DoneAt), CreatedAt: timeOf(r.CreatedAt),
 	}
 }
 
 func feedbackRowOf(account int64, f *kb.Feedback) feedbackRow {
 	return feedbackRow{
-		ID: f.ID, AccountID: account, SiteID: f.SiteID, ArticleID: f.ArticleID, Revision: f.Revision, Text: f.Text, CreatedAt: micros(f.CreatedAt),
+		ID: f.ID, AccountID: account, SiteID: f.SiteID, ArticleID: f.ArticleID, Revision: f.Revision, Text: f.Text, DoneAt: micros(f.DoneAt), CreatedAt: micros(f.CreatedAt),
 	}
 }
 
@@ -37,6 +38,12 @@ var feedback = table[kbWriter, kb.Feedback, kb.FeedbackFilter, feedbackRow]{
 	match: func(_ context.Context, _ kbWriter, q *bun.SelectQuery, f kb.FeedbackFilter) error {
 		if f.ArticleID != 0 {
 			q.Where("article_id = ?", f.ArticleID)
+		}
+		switch done, given := f.Done.Get(); {
+		case done:
+			q.Where("done_at >= 0")
+		case given:
+			q.Where("done_at < 0") // as in the index's condition
 		}
 		return nil
 	},

@@ -21,6 +21,12 @@ func (db *data) atDesk(account int64, c *helpdesk.Conversation, f helpdesk.Conve
 	if is, given := f.Spam.Get(); given && is != spam(c) {
 		return false
 	}
+	if is, given := f.Held.Get(); given && is != (c.HeldAt.UnixMicro() > 0) {
+		return false
+	}
+	if f.Unerased && !c.ErasedAt.Before(c.UpdatedAt) {
+		return false
+	}
 	if due := f.Due; due != (helpdesk.DueRange{}) {
 		key := c.SortKey(helpdesk.ByDue)
 		if key < due.From.UnixMicro() || key >= due.Before.UnixMicro() || !due.Soon.IsZero() && c.SoonAt.After(due.Soon) {

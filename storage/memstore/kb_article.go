@@ -121,6 +121,9 @@ func (r kbReader) liveArticles(ctx context.Context, f kb.ArticleFilter, publishe
 			}
 		}
 		return bySortOrder(all, seek, func(a kb.ArticleRevision) storage.Position {
+			if f.ByViews {
+				return storage.Position{Key: a.Article.Views, ID: a.Article.ID}
+			}
 			return storage.Position{Key: int64(a.Article.SortOrder), ID: a.Article.ID}
 		}), nil
 	})

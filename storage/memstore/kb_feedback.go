@@ -9,7 +9,7 @@ var feedback = noun[kb.Scope, kb.Feedback, kb.FeedbackFilter]{
 	Noun: kbNouns.Feedback, of: func(db *data) *table[kb.Feedback] { return &db.feedback },
 	sees: func(_ *data, s kb.Scope, f *kb.Feedback) bool { return f.SiteID == s.SiteID },
 	match: func(_ *data, _ kb.Scope, filter kb.FeedbackFilter, f *kb.Feedback) bool {
-		return filter.ArticleID == 0 || f.ArticleID == filter.ArticleID
+		return (filter.ArticleID == 0 || f.ArticleID == filter.ArticleID) && filter.Done.Or(!f.DoneAt.IsZero()) == !f.DoneAt.IsZero()
 	},
 	refers: func(db *data, s kb.Scope, f *kb.Feedback) error {
 		_, err := db.article(s, f.ArticleID)

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,28 @@ func (w *world) newRating(score int) helpdesk.Rating {
 		Scale: 5, Score: score, Verdict: helpdesk.VerdictOf(score, 5), Comment: "Größe <b> %", Locale: "pt-BR", Source: helpdesk.RatedByMail,
 		AskedAt: at(1), AnsweredAt: at(2), CreatedAt: at(1), UpdatedAt: at(3),
 	}
+}
+
+func (w *world) newRetentionPolicy(name string) helpdesk.RetentionPolicy {
+	return helpdesk.RetentionPolicy{
+		Name: name + " " + w.mark, Key: name + w.mark, AfterDays: 400, Action: helpdesk.RetainNoCustomer, IsActive: true, Reason: helpdesk.RetentionOrphaned,
+		All:     []rules.Condition{{Field: "tags", Op: rules.Contains, Values: []string{fmt.Sprint(w.tag.ID)}}},
+		Any:     []rules.Condition{{Field: "subject", Op: rules.Contains, Values: []string{"%", "مغلق"}}},
+		Version: 3, UserID: w.user.ID,
+		Run:  helpdesk.RetentionRun{At: at(3), EndedAt: at(4), Examined: 9, Conversations: 5, Customers: 2, Held: 1, Failed: 3},
+		Walk: storage.Position{Key: 77, ID: w.conversation.ID}, ErasingID: w.customer.ID, CreatedAt: base, UpdatedAt: at(1),
+	}
+}
+
+func (w *world) newFolded(n int) helpdesk.ConversationFact {
+	return helpdesk.ConversationFact{
+		ConversationID: w.conversation.ID, CreatedAt: at(1), EndedAt: at(5 + n), RatedAt: at(7), RepliedAt: at(4), Figures: w.mark + strings.Repeat("z", n%50),
+		Said: "ü+1", Steps: "5:closed",
+	}
+}
+
+func (w *world) newFactLog(seq int64) helpdesk.FactLog {
+	return helpdesk.FactLog{Seq: seq, FoldedAt: at(2), Again: true, AgainAt: at(1), AgainID: 7}
 }
 
 func (w *world) newSLA(name string) helpdesk.SLA {
@@ -156,8 +179,19 @@ func (w *world) automate(ctx context.Context, tx helpdesk.Tx) error {
 	if err := declared.Surveys.Rows(tx).Insert(ctx, &w.survey); err != nil {
 		return err
 	}
+	w.retention = w.newRetentionPolicy("held")
+	if err := declared.RetentionPolicies.Rows(tx).Insert(ctx, &w.retention); err != nil {
+		return err
+	}
 	w.rating = w.newRating(2)
 	if err := declared.Ratings.Rows(tx).Insert(ctx, &w.rating); err != nil {
+		return err
+	}
+	w.folded, w.factLog = w.newFolded(3), w.newFactLog(5)
+	if err := declared.ConversationFacts.Rows(tx).Insert(ctx, &w.folded); err != nil {
+		return err
+	}
+	if err := declared.FactLogs.Rows(tx).Insert(ctx, &w.factLog); err != nil {
 		return err
 	}
 	return w.addRules(ctx, tx)

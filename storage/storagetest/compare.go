@@ -689,6 +689,9 @@ func copyWith(out, in reflect.Value, noun string, to func(string, int64) int64) 
 			return
 		}
 		for i := range in.NumField() {
+			if !in.Type().Field(i).IsExported() {
+				continue // as in a storage.Opt
+			}
 			copyWith(out.Field(i), in.Field(i), nounOf(in.Type(), in.Type().Field(i).Name), to)
 		}
 	case reflect.Int64:

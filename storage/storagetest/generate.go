@@ -280,6 +280,10 @@ func (g *generator) filter(seen content) helpdesk.ConversationFilter {
 		f.Ratings = []helpdesk.Verdict{helpdesk.VerdictOf(g.IntN(6), 5)}
 	}
 	f.Attached = g.IntN(8) == 0
+	f.Unerased = g.IntN(8) == 0
+	if g.IntN(8) == 0 {
+		f.Held = storage.Some(g.IntN(2) == 0)
+	}
 	for range g.IntN(7) - 4 {
 		f.Also = append(f.Also, g.filter(seen))
 	}
@@ -496,6 +500,7 @@ func (g *generator) writeConversation(seen content) operation {
 		c := helpdesk.Conversation{Number: 1000000 + g.next(), Channel: oneOf(g, []string{"email", "api"}), MailboxID: g.either("Mailbox", oneOf(g, seen.Mailboxes).ID).n,
 			UserID: oneOf(g, []int64{0, g.pool["User"][0]}), TeamID: oneOf(g, []int64{0, oneOf(g, seen.Teams).ID}), Status: g.status(), Priority: oneOf(g, helpdesk.Priorities()), Subject: g.text(), Preview: g.text(), AwaitingSince: g.time(true), SnoozedUntil: g.time(true), SpamAt: g.time(true),
 			SLATrack: g.text(), DueAt: g.time(true), SoonAt: g.time(true),
+			HeldAt: g.time(true), HoldReason: g.text(), ErasedAt: g.time(true),
 			CreatedAt: g.time(false), UpdatedAt: g.time(false)}
 		c.CustomerID, c.CustomerEmailID, c.CustomerEmail = g.address(seen)
 		if c.CustomerID == 0 || g.IntN(20) == 0 {

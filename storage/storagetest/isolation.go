@@ -11,6 +11,7 @@ import (
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/ledger"
 	"github.com/helpwright/helpwright/helpdesk/mailserver"
+	"github.com/helpwright/helpwright/helpdesk/report"
 	"github.com/helpwright/helpwright/helpdesk/sending"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
@@ -155,6 +156,13 @@ func readProbes() map[string]readProbe {
 			last, err := r.LastArrived(ctx, v.conversation.ID)
 			return nonZero(last != 0, v), err
 		}},
+		"Contributions": {ofMailbox, false, func(ctx context.Context, r r, v *world) (any, error) {
+			found, err := r.Contributions(ctx, []int64{v.conversation.ID})
+			return nonZero(len(found) > 0, v), err
+		}},
+		"FactFigures": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) {
+			return answer(r.FactFigures(ctx, report.Read{Clock: report.Created, From: at(-1), To: at(9)}))
+		}},
 		"KnownTerms": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			known, err := r.KnownTerms(ctx, []string{"known", "unknown"})
 			return nonZero(len(known) > 0, v), err
@@ -235,6 +243,9 @@ func writeProbes() map[string]writeProbe {
 		"DeleteCustomer": {level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error { return tx.DeleteCustomer(ctx, v.customer.ID) }},
 		"DeleteConversations": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.DeleteConversations(ctx, []int64{v.conversation.ID})
+		}},
+		"DeleteFacts": {quiet: true, level: ofAccount, call: func(ctx context.Context, tx tx, v *world) error {
+			return tx.DeleteFacts(ctx, []int64{v.conversation.ID})
 		}},
 		"ForgetNotes": {quiet: true, call: func(ctx context.Context, tx tx, v *world) error {
 			return tx.ForgetNotes(ctx, []int64{v.conversation.ID})

@@ -297,6 +297,12 @@ func testShelves(t *testing.T, b Backend) {
 	}
 	check("by views", pick(3, 1, 0, 5))(r.TopArticles(t.Context(), kb.MostViewed, 9))
 	check("two by views", pick(3, 1))(r.TopArticles(t.Context(), kb.MostViewed, 2))
+	readership := func(from *storage.Position, limit int) ([]kb.ArticleRevision, error) {
+		return r.PublishedArticles(t.Context(), kb.ArticleFilter{ByViews: true, Brief: true}, storage.Seek{From: from, Desc: true, Limit: limit})
+	}
+	check("the first two by views", pick(3, 1))(readership(nil, 2))
+	viewed := articles[1].Article
+	check("the next one by views", pick(0))(readership(&storage.Position{Key: viewed.Views, ID: viewed.ID}, 1))
 	check("by time", pick(2, 1, 0, 5, 3))(r.TopArticles(t.Context(), kb.LatestChanged, 9))
 	check("none", nil)(r.TopArticles(t.Context(), kb.LatestChanged, 0))
 	firsts := func(n int, ids ...int64) (of []kb.FirstOf) {

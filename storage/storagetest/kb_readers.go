@@ -367,6 +367,13 @@ func testFeedback(t *testing.T, b Backend) {
 	got, err = w.inSite().Feedback().List(t.Context(), kb.FeedbackFilter{ArticleID: second.ID}, all())
 	ok(t, err)
 	same(t, "of an article", []kb.Feedback{want[1]}, got)
+	want[0].DoneAt = at(9)
+	w.kb(t, w.shelf.scope, func(ctx context.Context, tx kb.Tx) error { return tx.Feedback().Update(ctx, &want[0]) })
+	for done, of := range map[bool][]kb.Feedback{true: {w.shelf.feedback, want[0]}, false: want[1:]} {
+		got, err = w.inSite().Feedback().List(t.Context(), kb.FeedbackFilter{Done: storage.Some(done)}, all())
+		ok(t, err)
+		same(t, fmt.Sprint("done ", done), of, got)
+	}
 	remove := func(ctx context.Context, tx kb.Tx) error { return tx.Feedback().Delete(ctx, want[1].ID) }
 	ok(t, w.tryKB(t, remove))
 	count(second.ID, 0)
@@ -568,6 +575,9 @@ func (g *generator) readReaders(seen library, seek storage.Seek) []operation {
 	if g.IntN(2) == 0 {
 		filter.ArticleID = article.n
 	}
+	if g.IntN(2) == 0 {
+		filter.Done = storage.Some(g.IntN(2) == 0)
+	}
 	keys := []kb.RevisionKey{{ArticleID: revision.ArticleID, Number: revision.Number}, {ArticleID: article.n, Number: int64(1 + g.IntN(3))}}
 	return []operation{
 		{method: "Postings", args: []any{g.postingQuery(seen)}},
@@ -595,7 +605,7 @@ func (g *generator) writeReaders(seen library) operation {
 	case 1:
 		return operation{method: "AddSpellings", args: []any{[]string{oneOf(g, spellings), oneOf(g, spellings)}}}
 	case 2, 3:
-		f := kb.Feedback{ArticleID: article.n, Revision: int64(1 + g.IntN(3)), Text: g.text(), CreatedAt: g.time(false)}
+		f := kb.Feedback{ArticleID: article.n, Revision: int64(1 + g.IntN(3)), Text: g.text(), DoneAt: g.time(true), CreatedAt: g.time(false)}
 		return operation{method: "Feedback.Insert", args: []any{[]*kb.Feedback{&f}}}
 	case 4:
 		return operation{method: "Feedback.Delete", args: []any{g.either("Feedback", oneOf(g, seen.Feedback).ID)}}

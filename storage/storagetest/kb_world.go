@@ -109,7 +109,7 @@ func (w *world) newRevision(a kb.Article, number int64) kb.Revision {
 }
 
 func (w *world) newFeedback() kb.Feedback {
-	return kb.Feedback{SiteID: w.shelf.site.ID, ArticleID: w.shelf.article.ID, Revision: 1, Text: "feedback " + w.mark, CreatedAt: at(6)}
+	return kb.Feedback{SiteID: w.shelf.site.ID, ArticleID: w.shelf.article.ID, Revision: 1, Text: "feedback " + w.mark, DoneAt: at(7), CreatedAt: at(6)}
 }
 
 // newSite returns a site with a host of its own.

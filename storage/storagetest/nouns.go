@@ -216,6 +216,11 @@ func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.Survey { return w.survey },
 			fresh: func(w *world, n int) helpdesk.Survey { return w.newSurvey(fmt.Sprint("fresh", n)) },
 		}),
+		declaredOf("RetentionPolicies", declared.RetentionPolicies, noun[reader, tx, helpdesk.RetentionPolicy, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.RetentionPolicy { return w.retention },
+			fresh: func(w *world, n int) helpdesk.RetentionPolicy { return w.newRetentionPolicy(fmt.Sprint("fresh", n)) },
+		}),
 		declaredOf("Ratings", declared.Ratings, noun[reader, tx, helpdesk.Rating, helpdesk.RatingFilter]{
 			refers: true,
 			list: func(w *world) helpdesk.RatingFilter {
@@ -223,6 +228,19 @@ func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			},
 			held:  func(w *world) helpdesk.Rating { return w.rating },
 			fresh: func(w *world, n int) helpdesk.Rating { return w.newRating(n%5 + 1) },
+		}),
+		declaredOf("ConversationFacts", declared.ConversationFacts, noun[reader, tx, helpdesk.ConversationFact, helpdesk.ConversationFactFilter]{
+			refers: true,
+			list: func(w *world) helpdesk.ConversationFactFilter {
+				return helpdesk.ConversationFactFilter{ConversationIDs: []int64{w.conversation.ID}}
+			},
+			held:  func(w *world) helpdesk.ConversationFact { return w.folded },
+			fresh: func(w *world, n int) helpdesk.ConversationFact { return w.newFolded(n) },
+		}),
+		declaredOf("FactLogs", declared.FactLogs, noun[reader, tx, helpdesk.FactLog, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.FactLog { return w.factLog },
+			fresh: func(w *world, n int) helpdesk.FactLog { return w.newFactLog(int64(n) + 100) },
 		}),
 		declaredOf("RuleRuns", declared.RuleRuns, noun[reader, tx, helpdesk.RuleRun, helpdesk.RuleRunFilter]{
 			refers: true,

@@ -85,7 +85,7 @@ func (w *world) newView() helpdesk.View {
 		Fields: helpdesk.FieldQueries{"plan": {Values: []string{"größe"}}, "amount": {From: "1", To: "2"}},
 		TeamID: w.team.ID,
 		Agent:  helpdesk.AgentMe, Statuses: []helpdesk.Status{helpdesk.StatusPosted, helpdesk.StatusPending}, MailboxID: 1 << 40, CustomerID: 7, CompanyID: 9,
-		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Spam: new(false), Due: helpdesk.DueSoon, Ratings: []helpdesk.Verdict{helpdesk.RatedBad}, Sort: helpdesk.ByAwaiting, Ascending: true}}
+		TagIDs: []int64{3, 1 << 40}, UpdatedSince: at(5), Words: "größe", Awaiting: new(true), Draft: helpdesk.AgentMe, Undelivered: true, Snoozed: new(true), Priorities: []helpdesk.Priority{helpdesk.PriorityUrgent}, Spam: new(false), Held: new(true), Due: helpdesk.DueSoon, Ratings: []helpdesk.Verdict{helpdesk.RatedBad}, Sort: helpdesk.ByAwaiting, Ascending: true}}
 }
 
 func testDeleteTag(t *testing.T, b Backend) {

@@ -77,6 +77,9 @@ type world struct {
 	sla          helpdesk.SLA
 	survey       helpdesk.Survey
 	rating       helpdesk.Rating
+	retention    helpdesk.RetentionPolicy
+	folded       helpdesk.ConversationFact
+	factLog      helpdesk.FactLog
 	ruleRun      helpdesk.RuleRun
 	replay       helpdesk.RuleReplay
 	replayed     helpdesk.ReplayedConversation
@@ -372,7 +375,7 @@ func (w *world) newConversation() helpdesk.Conversation {
 	return helpdesk.Conversation{Number: w.number, Channel: "email", MailboxID: w.mailbox.ID, CustomerID: w.customer.ID,
 		CustomerEmailID: w.customer.Emails[0].ID, CustomerEmail: w.customer.Emails[0].Email, UserID: w.user.ID, TeamID: w.team.ID, Status: helpdesk.StatusPosted, Priority: helpdesk.PriorityHigh,
 		Subject: "Subject " + w.mark, Preview: "Preview " + w.mark, RefersTo: 1 << 40, AwaitingSince: at(4), SnoozedUntil: at(90), SpamAt: at(3),
-		SLAID: 1 << 40, SLATrack: `{"version":3}`, DueAt: at(50), SoonAt: at(40), CreatedAt: base, UpdatedAt: at(1)}
+		SLAID: 1 << 40, SLATrack: `{"version":3}`, DueAt: at(50), SoonAt: at(40), HeldAt: at(30), HeldByID: w.user.ID, HoldReason: "größe", ErasedAt: at(20), CreatedAt: base, UpdatedAt: at(1)}
 }
 
 func (w *world) newQuestion(c helpdesk.Conversation) helpdesk.Interaction {

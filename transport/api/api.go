@@ -88,7 +88,7 @@ func (a *api) addOperations(t *transport.Table) {
 		a.addAccounts, a.addMemberships, a.addMailboxes, a.addInbound, a.addReconcile, a.addThreading,
 		a.addCustomers, a.addCustomerActs, a.addCustomerExport, a.addCustomerTable, a.addConversations, a.addHistory,
 		a.addCounts, a.addMailHealth, a.addFailedJobs, a.addSavedReplies, a.addReplyFiles, a.addSignatures,
-		a.addCalendars, a.addAutoReplies, a.addRules, a.addSLAs, a.addSurveys, a.addRatings, a.addBlockedSenders, a.addErasures, a.addPresence, a.addNotifications,
+		a.addCalendars, a.addAutoReplies, a.addRules, a.addSLAs, a.addSurveys, a.addRatings, a.addReports, a.addRetention, a.addHold, a.addBlockedSenders, a.addErasures, a.addPresence, a.addNotifications,
 		a.addInteractions, a.addAttachments, a.addDomains, a.addPGPKeys, a.addTags, a.addFields,
 		a.addTeams, a.addCompanies, a.addViews, a.addOrganising, a.addMembers, a.addAvailability,
 		a.addRoles, a.addInvitations, a.addTokens, a.addPictures, a.addSessions, a.addJoinRules,

@@ -60,9 +60,9 @@ func TestEventTypesAreListed(t *testing.T) {
 		placeholder = "a placeholder of saved replies"
 	)
 	others := map[string]string{
-		"mail.file": job, "mail.refetch": job, "mail.backfill": job, "mail.replay": job, "mail.invite": job, "mail.probe": job, "mail.return": job, "mail.auto_reply": job, "ratings.ask": job, "rules.run": job,
+		"mail.file": job, "mail.refetch": job, "mail.backfill": job, "mail.replay": job, "mail.invite": job, "mail.probe": job, "mail.return": job, "mail.auto_reply": job, "ratings.ask": job, "retention.run": job, "rules.run": job,
 		"mail.tell": job, "mail.password": job, "mail.credential": job, "webhook.send": job, "mail.send": job + " and " + permission, "mail.receive": permission, "account.move_in": permission,
-		"feedback.view": permission, "feedback.delete": permission, "customer.first_name": placeholder, "customer.name": placeholder,
+		"feedback.view": permission, "feedback.update": permission, "feedback.delete": permission, "customer.first_name": placeholder, "customer.name": placeholder,
 		"conversation.number": placeholder, "conversation.subject": placeholder, "mailbox.name": placeholder, "mailbox.email": placeholder,
 		"theme.json": "a file", "site.yaml": "a file",
 	}

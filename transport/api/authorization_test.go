@@ -23,7 +23,7 @@ import (
 
 // public lists the operations that work without a token. Another one is a decision to be made here.
 var public = []string{"openapi", "asyncapi", "docs", "login", "acceptInvitation", "getRemoteImage", "getSeenImage",
-	"listCollections", "getCollection", "listCategories", "getCategory", "listArticles", "getArticle",
+	"listCollections", "getCollection", "listCategories", "getCategory", "listArticles", "getArticle", "listAnswers",
 	"createArticleFeedback", "createArticleReaction", "getSiteFileContent", "getThemeAsset"}
 
 // free lists the operations that every member may use, whatever the roles.
@@ -39,66 +39,71 @@ var above = []string{
 // valid has a body that passes for every operation that takes one. An operation that is not here or in bodiless fails the
 // test.
 var valid = map[string]string{
-	"updatePasskey":          "name=Laptop",
-	"followEvents":           "channel=accounts.{account_id}",
-	"createAccount":          "name=X",
-	"updateAccount":          "name=X",
-	"createMailbox":          "name=X",
-	"updateMailbox":          "name=X",
-	"backfillMailbox":        "since=2020-01-01T00:00:00Z",
-	"createCustomer":         "first_name=X",
-	"updateCustomer":         "first_name=X",
-	"mergeCustomer":          "into=1099511627776",
-	"createConversation":     "channel=email&to=x@example.com",
-	"updateConversation":     "subject=X",
-	"deleteConversations":    "conversations[]={conversation_id}",
-	"createInteraction":      "type=note&body=X",
-	"updateInteraction":      "body=X",
-	"createAttachment":       "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
-	"setPicture":             "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.gif\"\nContent-Type: image/gif\n\n" + tinyGIF + "\n--cut--\n",
-	"createSavedReplyFile":   "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
-	"createDomain":           "domain=example.com",
-	"updateDomain":           "domain=example.com",
-	"createPGPKey":           "name=X&customer_email_id={email_id}&content=" + adaKey(),
-	"updatePGPKey":           "name=X",
-	"createTag":              "tag=X",
-	"updateTag":              "tag=X",
-	"createField":            "label=Plan&applies_to=conversation&type=text",
-	"updateField":            "label=Plan",
-	"setConversationTags":    "tags[]={tag_id}",
-	"addConversationTags":    "tags[]={tag_id}",
-	"removeConversationTags": "tags[]={tag_id}",
-	"createJoinRule":         "domain=example.org&roles[]={role_id}",
-	"updateJoinRule":         "domain=acme.example&roles[]={role_id}",
-	"createCalendar":         "name=X&timezone=UTC&week[mon][0][from]=09:00&week[mon][0][to]=17:00",
-	"updateCalendar":         "name=X",
-	"createAutoReply":        "name=X&translations[en][body]=X",
-	"updateAutoReply":        "name=X",
-	"createRule":             "name=X&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high",
-	"updateRule":             "name=X",
-	"orderRules":             "rules[]={rule_id}",
-	"createSLA":              "name=X&first_reply=60",
-	"updateSLA":              "name=X",
-	"createSurvey":           "name=X&translations[en][body]=X",
-	"updateSurvey":           "name=X",
-	"recordRating":           "score=1",
-	"orderSLAs":              "slas[]={sla_id}",
-	"testRule":               "conversation_id={conversation_id}",
-	"replayRule":             "rule_id={rule_id}",
-	"importCustomers":        "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\n\nemail\n--cut--\n",
-	"startCustomerImport":    "dry_run=1",
-	"createCompany":          "name=X",
-	"updateCompany":          "name=X",
-	"mergeCompany":           "into={other_company_id}",
-	"createTeam":             "name=X",
-	"updateTeam":             "name=X",
-	"addTeamMembers":         "users[]={owner_id}",
-	"removeTeamMembers":      "users[]={owner_id}",
-	"createView":             "name=X&filter[agent]=me",
-	"updateView":             "name=X&filter[agent]=me",
-	"updateConversations":    "conversations[]={conversation_id}",
-	"mergeConversation":      "into={other_id}",
-	"applyMacro":             "saved_reply_id={saved_reply_id}",
+	"updatePasskey":             "name=Laptop",
+	"followEvents":              "channel=accounts.{account_id}",
+	"createAccount":             "name=X",
+	"updateAccount":             "name=X",
+	"createMailbox":             "name=X",
+	"updateMailbox":             "name=X",
+	"backfillMailbox":           "since=2020-01-01T00:00:00Z",
+	"createCustomer":            "first_name=X",
+	"updateCustomer":            "first_name=X",
+	"mergeCustomer":             "into=1099511627776",
+	"createConversation":        "channel=email&to=x@example.com",
+	"updateConversation":        "subject=X",
+	"deleteConversations":       "conversations[]={conversation_id}",
+	"createInteraction":         "type=note&body=X",
+	"updateInteraction":         "body=X",
+	"createAttachment":          "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"setPicture":                "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.gif\"\nContent-Type: image/gif\n\n" + tinyGIF + "\n--cut--\n",
+	"createSavedReplyFile":      "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.txt\"\n\nX\n--cut--\n",
+	"createDomain":              "domain=example.com",
+	"updateDomain":              "domain=example.com",
+	"createPGPKey":              "name=X&customer_email_id={email_id}&content=" + adaKey(),
+	"updatePGPKey":              "name=X",
+	"createTag":                 "tag=X",
+	"updateTag":                 "tag=X",
+	"createField":               "label=Plan&applies_to=conversation&type=text",
+	"updateField":               "label=Plan",
+	"setConversationTags":       "tags[]={tag_id}",
+	"addConversationTags":       "tags[]={tag_id}",
+	"removeConversationTags":    "tags[]={tag_id}",
+	"createJoinRule":            "domain=example.org&roles[]={role_id}",
+	"updateJoinRule":            "domain=acme.example&roles[]={role_id}",
+	"createCalendar":            "name=X&timezone=UTC&week[mon][0][from]=09:00&week[mon][0][to]=17:00",
+	"updateCalendar":            "name=X",
+	"createAutoReply":           "name=X&translations[en][body]=X",
+	"updateAutoReply":           "name=X",
+	"createRule":                "name=X&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high",
+	"updateRule":                "name=X",
+	"orderRules":                "rules[]={rule_id}",
+	"createSLA":                 "name=X&first_reply=60",
+	"updateSLA":                 "name=X",
+	"createSurvey":              "name=X&translations[en][body]=X",
+	"updateSurvey":              "name=X",
+	"recordRating":              "score=1",
+	"createRetentionPolicy":     "name=X&after_days=9&action=delete",
+	"updateRetentionPolicy":     "name=X",
+	"previewNewRetentionPolicy": "after_days=9&action=delete",
+	"holdConversation":          "held=true",
+	"orderSLAs":                 "slas[]={sla_id}",
+	"testRule":                  "conversation_id={conversation_id}",
+	"replayRule":                "rule_id={rule_id}",
+	"importCustomers":           "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\n\nemail\n--cut--\n",
+	"listReportRows":            "measure=created",
+	"startCustomerImport":       "dry_run=1",
+	"createCompany":             "name=X",
+	"updateCompany":             "name=X",
+	"mergeCompany":              "into={other_company_id}",
+	"createTeam":                "name=X",
+	"updateTeam":                "name=X",
+	"addTeamMembers":            "users[]={owner_id}",
+	"removeTeamMembers":         "users[]={owner_id}",
+	"createView":                "name=X&filter[agent]=me",
+	"updateView":                "name=X&filter[agent]=me",
+	"updateConversations":       "conversations[]={conversation_id}",
+	"mergeConversation":         "into={other_id}",
+	"applyMacro":                "saved_reply_id={saved_reply_id}",
 
 	"applyMacroToConversations": "conversations[]={conversation_id}&saved_reply_id={saved_reply_id}",
 	"splitConversation":         "interaction={later_id}",
@@ -140,6 +145,7 @@ var valid = map[string]string{
 	"updateDraft":               "source_locale=en&collection_id={collection_id}",
 	"createArticleFeedback":     "article_id={article_id}&feedback=X",
 	"createArticleReaction":     "reaction=positive",
+	"updateArticleFeedback":     "is_done=true",
 }
 
 var bodiless = []string{
@@ -156,7 +162,7 @@ var bodiless = []string{
 	"exportCustomers", "getCustomerImport", "stopCustomerImport", "deleteCustomerImport", "getCustomerImportReport",
 	"listCompanies", "getCompany", "deleteCompany",
 	"listTeams", "getTeam", "deleteTeam", "listTeamQueue", "listTeamMembers",
-	"listCalendars", "getCalendar", "deleteCalendar", "listAutoReplies", "getAutoReply", "deleteAutoReply", "listSurveys", "getSurvey", "deleteSurvey", "listRatings", "listRules", "getRule", "deleteRule", "listRuleRuns", "getReplay", "listReplayedConversations", "deleteReplay", "listSLAs", "getSLA", "deleteSLA",
+	"listCalendars", "getCalendar", "deleteCalendar", "listAutoReplies", "getAutoReply", "deleteAutoReply", "listRetentionPolicies", "getRetentionPolicy", "deleteRetentionPolicy", "previewRetentionPolicy", "listSurveys", "getSurvey", "deleteSurvey", "listRatings", "exportReportTable", "exportReportLines", "getReport", "listRules", "getRule", "deleteRule", "listRuleRuns", "getReplay", "listReplayedConversations", "deleteReplay", "listSLAs", "getSLA", "deleteSLA",
 	"listFields", "listFormFields", "getField", "deleteField", "listTags", "getTag", "deleteTag", "listViews", "getView", "deleteView", "readConversation", "unreadConversation",
 	"listMemberships", "getMembership", "deleteMembership", "getAvailability", "listRoles", "getRole", "deleteRole",
 	"listEvents",
@@ -178,7 +184,7 @@ var bodiless = []string{
 	"listThemes", "getTheme", "deleteTheme", "updateTheme", "activateTheme", "downloadTheme",
 	"listThemeFiles", "getThemeFile", "deleteThemeFile", "getThemeAsset",
 	"listCollections", "getCollection", "deleteCollection", "listCategories", "getCategory", "deleteCategory",
-	"listArticles", "getArticle", "deleteArticle", "getDraft", "deleteDraft", "listRevisions", "getRevision", "restoreRevision",
+	"listArticles", "listAnswers", "getArticle", "deleteArticle", "getDraft", "deleteDraft", "listRevisions", "getRevision", "restoreRevision",
 	"listArticleFeedback", "getArticleFeedback", "deleteArticleFeedback",
 }
 
@@ -248,6 +254,8 @@ func settled(t testing.TB, w *world) map[string]string {
 	ids["auto_reply_id"] = strconv.FormatInt(created(account+"/auto-replies", "name=Thanks&translations[en][body]=Thanks"), 10)
 	ids["rule_id"] = strconv.FormatInt(created(account+"/rules", "name=VIP&on[]=interaction.created&actions[0][type]=set_priority&actions[0][value]=high"), 10)
 	ids["replay_id"] = strconv.FormatInt(created(account+"/rules/replay", "rule_id="+ids["rule_id"]), 10)
+	ids["retention_policy_id"] = strconv.FormatInt(created(account+"/retention-policies", "name=Old&after_days=9&action=delete"), 10)
+	ids["report"] = "volume"
 	ids["survey_id"] = strconv.FormatInt(created(account+"/surveys", "name=Stars&translations[en][body]=Well"), 10)
 	ids["sla_id"] = strconv.FormatInt(created(account+"/slas", "name=Gold&first_reply=60"), 10)
 	ids["company_id"] = strconv.FormatInt(created(account+"/companies", "name=Acme"), 10)
@@ -340,6 +348,7 @@ func TestAuthorization(t *testing.T) {
 			foreign := maps.Clone(ids)
 			foreign["account_id"] = strconv.FormatInt(w.account.ID+1, 10) // the stranger's own
 			foreign["site_id"] = ids["stranger_site"]
+			foreign["report"] = "none" // every account has the others
 			for _, r := range w.table.Routes() {
 				if _, ok := valid[r.ID]; !ok && !slices.Contains(bodiless, r.ID) {
 					t.Fatalf("operation %s is not covered", r.ID)

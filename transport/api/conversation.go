@@ -40,6 +40,8 @@ type conversation struct {
 	Customer        nullable[customer] `json:"customer,omitzero" description:"With expand=customer."`
 	SLA             *conversationSLA   `json:"sla" description:"What was promised for it. Null: nothing."`
 	DueAt           *transport.Time    `json:"due_at" description:"When the next target of its SLA is due, in the past if it is overdue. Null: none is, or time stands still."`
+	Hold            *conversationHold  `json:"hold" description:"Keeps it from every retention policy and from deletion. Null: it is not on hold."`
+	ErasedAt        *transport.Time    `json:"erased_at" description:"When its content was erased last. Null: never."`
 	UnreadCount     int64              `json:"unread_count" description:"Number of customer interactions that the caller has not read."`
 	CreatedAt       transport.Time     `json:"created_at" description:"For mail from a fetched mailbox's backlog: when it was sent."`
 	UpdatedAt       transport.Time     `json:"updated_at" description:"Time of the latest interaction, like created_at."`
@@ -142,6 +144,7 @@ type conversationFilter struct {
 	Fields       fieldConditions   `json:"fields" query:"fields" description:"By key of a field: a value or several, of which any is enough, or from and to of a number, a date or a time, or empty, as in fields[plan]=gold, fields[amount][from]=10 and fields[plan][empty]=true."`
 	Due          string            `json:"due" query:"due" enum:"soon,breached,today,any" description:"When a target of an SLA is due. soon: its share of the time that counts as soon has begun. breached: overdue. today: on this day, in UTC or the timezone of the request. any: at any time."`
 	Rating       words             `json:"rating" query:"rating" enum:"good,neutral,bad,asked" description:"With a rating that is any of these. asked: the customer has not answered yet."`
+	Held         storage.Opt[bool] `json:"held" query:"held" description:"True: on hold. False: not on hold. Default: both."`
 	SortBy       string            `json:"sort_by" query:"sort_by" enum:"created_at,updated_at,number,customer_awaiting_reply_since,due_at" default:"created_at" description:"due_at: conversations of which nothing is due come last in ascending order."`
 	SortType     string            `json:"sort_type" query:"sort_type" enum:"asc,desc" default:"desc"`
 }
@@ -202,6 +205,9 @@ func (in *conversationFilter) filter() helpdesk.ViewFilter {
 	}
 	if spam, given := in.Spam.Get(); given {
 		f.Spam = &spam
+	}
+	if held, given := in.Held.Get(); given {
+		f.Held = &held
 	}
 	for _, priority := range in.Priority {
 		f.Priorities = append(f.Priorities, helpdesk.Priority(priority))
@@ -543,7 +549,7 @@ func showConversation(c helpdesk.Conversation) conversation {
 		ID: c.ID, Channel: c.Channel, CustomerEmail: emailRef{ID: idOrNull(c.CustomerEmailID), Email: c.CustomerEmail},
 		MailboxID: c.MailboxID, UserID: idOrNull(c.UserID), TeamID: idOrNull(c.TeamID), Number: c.Number, Status: string(c.Status), Subject: c.Subject,
 		Preview: c.Preview, RealtimeChannel: fmt.Sprintf("conversations.%d", c.ID), AwaitingSince: transport.TimePtr(&c.AwaitingSince), SnoozedUntil: transport.TimePtr(&c.SnoozedUntil),
-		Priority: string(c.Priority), SpamAt: transport.TimePtr(&c.SpamAt), SLA: showConversationSLA(c), DueAt: transport.TimePtr(&c.DueAt), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
+		Priority: string(c.Priority), SpamAt: transport.TimePtr(&c.SpamAt), SLA: showConversationSLA(c), DueAt: transport.TimePtr(&c.DueAt), Hold: showHold(c), ErasedAt: transport.TimePtr(&c.ErasedAt), CreatedAt: transport.Time(c.CreatedAt), UpdatedAt: transport.Time(c.UpdatedAt),
 	}
 }
 

@@ -12,12 +12,18 @@ import (
 
 // articleFeedback as the API shows it.
 type articleFeedback struct {
-	ID        int64          `json:"id"`
-	ArticleID int64          `json:"article_id"`
-	Revision  int64          `json:"article_revision" description:"Revision that was live when the feedback was written."`
-	Feedback  string         `json:"feedback" description:"The reader's text, as plain text."`
-	Article   *article       `json:"article,omitempty" description:"The article as of that revision. With expand=article."`
-	CreatedAt transport.Time `json:"created_at"`
+	ID        int64           `json:"id"`
+	ArticleID int64           `json:"article_id"`
+	Revision  int64           `json:"article_revision" description:"Revision that was live when the feedback was written."`
+	Feedback  string          `json:"feedback" description:"The reader's text, as plain text."`
+	Article   *article        `json:"article,omitempty" description:"The article as of that revision. With expand=article."`
+	DoneAt    *transport.Time `json:"done_at" description:"When it was marked as done."`
+	CreatedAt transport.Time  `json:"created_at"`
+}
+
+type feedbackChange struct {
+	feedbackRef
+	IsDone storage.Opt[bool] `json:"is_done" description:"Whether it was dealt with: answered, or the article improved."`
 }
 
 type feedbackInput struct {
@@ -37,7 +43,8 @@ type feedbackGet struct {
 type feedbackList struct {
 	ShownAs
 	transport.Paging
-	ArticleID int64 `query:"article_id"`
+	ArticleID int64             `query:"article_id"`
+	IsDone    storage.Opt[bool] `query:"is_done" description:"Only feedback that was marked as done, or only what is open."`
 }
 
 // reactionInput is a visitor's reaction to an article.
@@ -100,7 +107,7 @@ func (a *api) addFeedback(t *transport.Table) {
 	list := op("listArticleFeedback", http.MethodGet, feedbacksPath, "List feedback", "Newest first. Needs feedback.view.")
 	list.Expand = []string{"article"}
 	transport.HandlePage(t, a.editing, list, func(ctx context.Context, e editing, in feedbackList) (storage.Page[articleFeedback], error) {
-		page, err := e.Feedbacks(ctx, kb.FeedbackFilter{ArticleID: in.ArticleID}, in.Request())
+		page, err := e.Feedbacks(ctx, kb.FeedbackFilter{ArticleID: in.ArticleID, Done: in.IsDone}, in.Request())
 		if err != nil {
 			return storage.Page[articleFeedback]{}, err
 		}
@@ -120,6 +127,11 @@ func (a *api) addFeedback(t *transport.Table) {
 		}
 		return shown[0], nil
 	})
+	update := op("updateArticleFeedback", http.MethodPut, feedbackPath, "Mark a feedback as done", "Or as open again. Needs feedback.update.")
+	transport.Handle(t, a.editing, update, func(ctx context.Context, e editing, in feedbackChange) (articleFeedback, error) {
+		out, err := e.UpdateFeedback(ctx, in.FeedbackID, kb.FeedbackChange{Done: in.IsDone})
+		return showFeedback(out), err
+	})
 	transport.HandleEmpty(t, a.editing, op("deleteArticleFeedback", http.MethodDelete, feedbackPath, "Delete a feedback", "Needs feedback.delete."),
 		func(ctx context.Context, e editing, in feedbackRef) error {
 			return e.DeleteFeedback(ctx, in.FeedbackID)
@@ -138,7 +150,7 @@ func (a *api) addFeedback(t *transport.Table) {
 }
 
 func showFeedback(f kb.Feedback) articleFeedback {
-	return articleFeedback{ID: f.ID, ArticleID: f.ArticleID, Revision: f.Revision, Feedback: f.Text, CreatedAt: transport.Time(f.CreatedAt)}
+	return articleFeedback{ID: f.ID, ArticleID: f.ArticleID, Revision: f.Revision, Feedback: f.Text, DoneAt: transport.TimePtr(&f.DoneAt), CreatedAt: transport.Time(f.CreatedAt)}
 }
 
 // showFeedbacks converts a page with one query for the articles.

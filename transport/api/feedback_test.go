@@ -209,3 +209,53 @@ func TestArticleMarkdown(t *testing.T) {
 		t.Errorf("HTML after Markdown: %+v", out.Data)
 	}
 }
+
+// Feedback is open until it is marked as done, and can be opened again. Marking twice keeps the time.
+func TestFeedbackDone(t *testing.T) {
+	t.Parallel()
+	for _, b := range backends() {
+		t.Run(b.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, b.open(t))
+			site, collection := w.publicSite(t)
+			w.newPublicArticle(t, site, collection, "A", "B")
+			path := "/sites/" + site + "/article-feedbacks"
+			form := []string{"Content-Type", "application/x-www-form-urlencoded"}
+			for range 2 {
+				w.must(t, "POST", "/site/"+site+"/article-feedbacks", "article_id=1&feedback=Good", form...)
+			}
+			ids := func(query string) (all []int64) {
+				t.Helper()
+				var out struct{ Data []struct{ ID int64 } }
+				read(t, w.must(t, "GET", path+query, ""), &out)
+				for _, f := range out.Data {
+					all = append(all, f.ID)
+				}
+				return all
+			}
+			for _, tt := range []struct {
+				body string
+				done bool
+				open []int64
+			}{
+				{"is_done=true", true, []int64{2}}, {"is_done=true", true, []int64{2}}, {"", true, []int64{2}}, {"is_done=false", false, []int64{2, 1}}, {"is_done=", false, []int64{2, 1}},
+			} {
+				var out struct {
+					Data struct {
+						DoneAt *string `json:"done_at"`
+					}
+				}
+				read(t, w.must(t, "PUT", path+"/1", tt.body, form...), &out)
+				if (out.Data.DoneAt != nil) != tt.done {
+					t.Errorf("%q: done at %v", tt.body, out.Data.DoneAt)
+				}
+				if diff := cmp.Diff(tt.open, ids("?is_done=false")); diff != "" {
+					t.Errorf("%q: open: %s", tt.body, diff)
+				}
+			}
+			if rec := w.do(t, "", "PUT", path+"/1", "is_done=true", form...); rec.Code != http.StatusUnauthorized {
+				t.Errorf("a reader: %d %s", rec.Code, rec.Body)
+			}
+		})
+	}
+}

@@ -45,6 +45,7 @@ func Members(svc *helpdesk.Service) func(ctx context.Context, c kb.Caller, accou
 func (a *api) addKnowledgeBase(t *transport.Table) {
 	a.addSites(t)
 	a.addSiteSearch(t)
+	a.addAnswers(t)
 	a.addSiteFiles(t)
 	a.addThemes(t)
 	a.addThemeFiles(t)

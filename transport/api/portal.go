@@ -122,7 +122,7 @@ func oneOfCustomer(ctx context.Context, p *helpdesk.Portal, c helpdesk.Conversat
 func customersConversation(c helpdesk.Conversation) conversation {
 	out := showConversation(c)
 	out.RealtimeChannel, out.Tags, out.SnoozedUntil, out.SpamAt, out.Priority = "", []conversationTag{}, nil, nil, ""
-	out.SLA, out.DueAt = nil, nil
+	out.SLA, out.DueAt, out.Hold = nil, nil, nil
 	return out
 }
 

@@ -20,6 +20,7 @@ type library interface {
 	Articles(ctx context.Context, filter kb.ArticleFilter, desc bool, req storage.PageRequest) (storage.Page[kb.ArticleRevision], error)
 	Article(ctx context.Context, id int64) (kb.ArticleRevision, error)
 	Search(ctx context.Context, query string, wanted []string, filter kb.ArticleFilter, req storage.PageRequest) (storage.Page[kb.Found], error)
+	Answers(ctx context.Context, query string, wanted []string, limit int) ([]kb.Answer, error)
 	DefaultLocale() string
 	SiteID() int64
 	URL() string

@@ -40,6 +40,7 @@ type savedFilter struct {
 	Snoozed      *bool               `json:"snoozed,omitempty"`
 	Priority     []helpdesk.Priority `json:"priority,omitempty"`
 	Spam         *bool               `json:"spam,omitempty"`
+	Held         *bool               `json:"held,omitempty" description:"Whether it is on hold."`
 
 	Fields   map[string]savedCondition `json:"fields,omitempty" description:"By key of a field."`
 	Due      helpdesk.Due              `json:"due,omitempty" enum:"soon,breached,today,any" description:"When a target of an SLA is due."`
@@ -150,7 +151,7 @@ func showView(d *helpdesk.Desk, v helpdesk.View) conversationView {
 	shown := savedFilter{
 		Agent: f.Agent, TeamID: f.TeamID, Status: f.Statuses, MailboxID: f.MailboxID, CustomerID: f.CustomerID, CompanyID: f.CompanyID, TagID: f.TagIDs,
 		UpdatedSince: transport.TimePtr(&f.UpdatedSince), Query: f.Words, SortBy: string(f.Sort),
-		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam, Due: f.Due, Rating: f.Ratings,
+		Awaiting: f.Awaiting, Draft: f.Draft, Undelivered: f.Undelivered, Snoozed: f.Snoozed, Priority: f.Priorities, Spam: f.Spam, Held: f.Held, Due: f.Due, Rating: f.Ratings,
 	}
 	if f.Ascending {
 		shown.SortType = "asc"

@@ -208,7 +208,7 @@ func (w *run) take(t *testing.T, s step) string {
 		}
 	}
 	shown := rec.Body.String()
-	if strings.Contains(rec.Header().Get("Content-Type"), "json") {
+	if kind := rec.Header().Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") {
 		shown = w.normal(shown)
 		var indented bytes.Buffer
 		if err := json.Indent(&indented, []byte(shown), "", "  "); err != nil {

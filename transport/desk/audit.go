@@ -36,6 +36,8 @@ var auditTexts = map[string]string{
 	"calendar.created": say("Business hours added"), "calendar.deleted": say("Business hours deleted"), "calendar.updated": say("Business hours changed"),
 	"auto_reply.created": say("Automatic reply added"), "auto_reply.deleted": say("Automatic reply deleted"), "auto_reply.updated": say("Automatic reply changed"),
 	"rule.created": say("Rule added"), "rule.deleted": say("Rule deleted"), "rule.updated": say("Rule changed"),
+	"conversation.erased":      say("Content of a conversation erased"),
+	"retention_policy.created": say("Retention policy added"), "retention_policy.deleted": say("Retention policy deleted"), "retention_policy.updated": say("Retention policy changed"),
 	"survey.created": say("Survey added"), "survey.deleted": say("Survey deleted"), "survey.updated": say("Survey changed"),
 	"sla.created": say("SLA added"), "sla.deleted": say("SLA deleted"), "sla.updated": say("SLA changed"),
 	"pgp_key.created": say("OpenPGP key added"), "pgp_key.deleted": say("OpenPGP key deleted"), "pgp_key.updated": say("OpenPGP key changed"),

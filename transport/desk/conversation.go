@@ -69,6 +69,9 @@ type conversationView struct {
 	SLA          Link // whose they are
 	Ratings      []ratingShown
 
+	Held, CanRelease     bool   // it is on hold, and the member may release it
+	HoldReason, HoldFull string // why, and since when
+
 	Me                                                int64
 	CanUpdate, CanAssign, CanTag, CanDelete, CanMerge bool
 	Seen                                              helpdesk.Seen // what the page shows
@@ -119,7 +122,7 @@ func (v *visit) viewOf(c helpdesk.Conversation) (*conversationView, error) {
 	view.Unread = view.marks.Unread > 0
 	view.Dropped, view.UndoURL = v.droppedHere(c.ID), v.at("/undo")
 	for _, fill := range []func(helpdesk.Conversation, *conversationView) error{
-		v.fillHead, v.fillThread, v.fillPlace, v.fillComposer, v.fillCustomer, v.fillFields, v.fillSpam, v.fillFollowers, v.fillDue, v.fillRatings,
+		v.fillHead, v.fillThread, v.fillPlace, v.fillComposer, v.fillCustomer, v.fillFields, v.fillSpam, v.fillFollowers, v.fillDue, v.fillRatings, v.fillHold,
 	} {
 		if err := fill(c, view); err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ type commandView struct {
 	Merge          *mergingView // nil for other commands
 }
 
-// command shows the page of a command: "macro", "subject", "move", "priority" or "delete".
+// command shows the page of a command: "macro", "subject", "move", "priority", "hold" or "delete".
 func (v *visit) command() error {
 	name := v.r.PathValue("command")
 	title, perm := "", identity.ConversationsUpdate
@@ -33,6 +33,8 @@ func (v *visit) command() error {
 		title = v.words.T("Move to another mailbox")
 	case "priority":
 		title = v.words.T("Change priority")
+	case "hold":
+		title = v.words.T("Put on hold")
 	case "delete":
 		title, perm = v.words.T("Delete conversation"), identity.ConversationsDelete
 	default:

@@ -104,7 +104,7 @@ func (v *visit) chosenEvents() []string {
 // eventArea names what events of an area are about.
 func (v *visit) eventArea(area string) string {
 	text, known := map[string]string{
-		"account": say("Accounts"), "auto_reply": say("Automatic replies"), "survey": say("Surveys"), "rating": say("Ratings"), "calendar": say("Business hours"), "article": say("Articles"), "attachment": say("Attachments"), "blocked_sender": say("Blocked senders"), "category": say("Categories"),
+		"account": say("Accounts"), "auto_reply": say("Automatic replies"), "survey": say("Surveys"), "rating": say("Ratings"), "retention": say("Retention"), "retention_policy": say("Retention policies"), "calendar": say("Business hours"), "article": say("Articles"), "attachment": say("Attachments"), "blocked_sender": say("Blocked senders"), "category": say("Categories"),
 		"collection": say("Collections"), "conversation": say("Conversations"), "company": say("Companies"), "customer": say("Customers"), "domain": say("Sending domains"), "feedback": say("Feedback"),
 		"field": say("Fields"), "file": say("Files"), "interaction": say("Messages and notes"), "invitation": say("Invitations"), "join_rule": say("Rules for joining"), "mail": say("Unreadable mail"),
 		"mailbox": say("Mailboxes"), "membership": say("Members"), "notification": say("Notifications"), "pgp_key": say("OpenPGP keys"), "portal_key": say("Customer sign-in"),

@@ -53,25 +53,6 @@ type dayCount struct {
 	Today   bool
 }
 
-// chart is bars in a view box.
-type chart struct {
-	Width, Height int
-	Bars          []bar
-	Lines         []gridLine
-	Label         string
-}
-
-type bar struct {
-	X, Y, W, H, Middle int
-	Date               string // under the bar; "" for none
-	Today, Out         bool
-}
-
-type gridLine struct {
-	Y    int
-	Text string
-}
-
 type ageBar struct {
 	Text  string
 	N     int
@@ -248,51 +229,17 @@ func (v *visit) daysFrom(from time.Time, counts map[time.Time]flow) []dayCount {
 	return out
 }
 
-// chartOf draws bars, with a grid line at each half of a round number above them.
+// chartOf draws the mails of days.
 func (v *visit) chartOf(days []dayCount, width int) chart {
-	const height, left, top, bottom = 210, 40, 12, 178
 	highest := 0
+	var columns []column
 	for _, d := range days {
 		highest = max(highest, d.In, d.Out)
+		columns = append(columns, column{Date: d.Date, Today: d.Today, Bars: []value{{N: float64(d.In)}, {N: float64(d.Out)}}})
 	}
-	peak := roundUp(highest)
-	c := chart{Width: width, Height: height, Label: v.words.T("Mail received and sent per day. The table below has the numbers.")}
-	for i := range 3 {
-		c.Lines = append(c.Lines, gridLine{Y: bottom - (bottom-top)*i/2, Text: count(peak * i / 2)})
-	}
-	if len(days) == 0 {
-		return c
-	}
-	step := (width - left) / len(days)
-	wide := min(step*3/10, 14)
-	for i, d := range days {
-		middle := left + i*step + step/2
-		in := bar{X: middle - wide - 1, W: wide, Middle: middle, Today: d.Today}
-		out := bar{X: middle + 1, W: wide, Today: d.Today, Out: true}
-		for _, b := range []struct {
-			*bar
-			n int
-		}{{&in, d.In}, {&out, d.Out}} {
-			b.H = (bottom - top) * b.n / peak
-			b.Y = bottom - b.H
-		}
-		if (len(days)-1-i)%2 == 0 {
-			in.Date = d.Date
-		}
-		c.Bars = append(c.Bars, in, out)
-	}
+	c := drawColumns(columns, countScale(float64(highest)), width, v.words.rtl)
+	c.Label = v.words.T("Mail received and sent per day. The table below has the numbers.")
 	return c
-}
-
-// roundUp returns an even number, at least n, that is easy to halve.
-func roundUp(n int) int {
-	for unit := 10; ; unit *= 10 {
-		for _, times := range []int{1, 2, 4, 6, 8} {
-			if unit*times >= n {
-				return unit * times
-			}
-		}
-	}
 }
 
 // waiting fills in the conversations that have waited longest, and the numbers by waiting time.

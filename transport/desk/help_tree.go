@@ -23,6 +23,7 @@ type treeView struct {
 	Sites                       []Link
 	Self                        string
 	Files, Look, Search         string // "" if not allowed
+	Feedback                    string // likewise
 	New, NewCollection          string // likewise
 	NewCategory                 string
 	Collections                 []treeNode
@@ -104,6 +105,11 @@ func (hv *helpVisit) tree() error {
 func (hv *helpVisit) fillTreeBar(view *treeView) error {
 	if hv.may(kb.FilesView) {
 		view.Files = hv.here("/files")
+	}
+	if hv.may(kb.FeedbackView) {
+		view.Feedback = hv.here("/feedback")
+	} else if hv.may(kb.ArticlesView) {
+		view.Feedback = hv.here("/feedback/articles")
 	}
 	if hv.may(kb.SitesUpdate) {
 		view.Look, view.Search = hv.here("/look"), hv.here("/search")

@@ -52,6 +52,7 @@ func (h *Handler) route() {
 		"POST /c/{id}/snooze":                    (*visit).snooze,
 		"POST /c/{id}/move":                      (*visit).move,
 		"POST /c/{id}/priority":                  (*visit).setPriority,
+		"POST /c/{id}/hold":                      (*visit).setHold,
 		"POST /c/{id}/spam":                      (*visit).setSpam,
 		"GET /c/{id}/do/{command}":               (*visit).command,
 		"GET /c/{id}/merge":                      (*visit).mergeConversationPage,
@@ -90,6 +91,7 @@ func (h *Handler) route() {
 	h.routeCompanies()
 	h.routeCustomerTable()
 	h.routeHelp()
+	h.routeReports()
 }
 
 // routeSignIn registers the pages outside accounts: signing in, and the user's credentials.

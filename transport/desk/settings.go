@@ -42,6 +42,7 @@ var sections = []section{
 	{"audit", "list", say("Audit log"), say("Connect"), identity.AuditLogView},
 	{"import", "inbox", say("Import"), say("Data"), identity.AccountsUpdate},
 	{"export", "download", say("Account export"), say("Data"), identity.AccountsExport},
+	{"retention", "trash", say("Retention"), say("Data"), identity.RetentionPoliciesView},
 	{"profile", "user", say("Profile"), say("You"), ""},
 	{"notifications", "bell", say("Notifications"), say("You"), ""},
 }
@@ -161,6 +162,7 @@ func (h *Handler) routeSettings() {
 	h.routeRules()
 	h.routeSLAs()
 	h.routeSurveys()
+	h.routeRetention()
 }
 
 // routeAccess registers the pages of programs' access, and those of the member.
@@ -293,6 +295,8 @@ func (v *visit) settingsPage(nav, title string, data any, status int) error {
 // sectionOf returns the section to which a template belongs.
 func (v *visit) sectionOf(template string) string {
 	switch template {
+	case "retention-policy":
+		return "retention"
 	case "import-run":
 		return "import"
 	case "mailbox":

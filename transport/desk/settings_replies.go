@@ -400,6 +400,9 @@ func narrowed(f helpdesk.ViewFilter, q helpdesk.ConversationQuery, l listing, me
 	if spam := q.Spam.Or(false); spam { // left out if empty
 		f.Spam = &spam
 	}
+	if held, given := q.Held.Get(); given {
+		f.Held = &held
+	}
 	if q.Query != "" {
 		f.Words = q.Query
 	}

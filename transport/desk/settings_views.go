@@ -259,6 +259,7 @@ func (v *visit) condition(f helpdesk.ViewFilter, customers map[int64]string) (st
 	flag(f.Awaiting, w.T("Customer waits for an answer"), w.T("Customer does not wait"))
 	flag(f.Snoozed, w.T("Snoozed"), w.T("Not snoozed"))
 	flag(f.Spam, w.T("Spam"), w.T("No spam"))
+	flag(f.Held, w.T("On hold"), w.T("Not on hold"))
 	if f.Draft != "" {
 		said = append(said, w.T("Has a draft of yours"))
 	}

@@ -104,6 +104,9 @@ func (v *visit) sidebar(nav string) (*sidebar, error) {
 	if v.seesHelp() {
 		s.Foot = append(s.Foot, navItem{ID: "help", Text: v.words.T("Help centre"), Icon: "book", URL: v.at("/help"), Key: "k"})
 	}
+	if v.may(identity.ReportsView) {
+		s.Foot = append(s.Foot, navItem{ID: "reports", Text: v.words.T("Reports"), Icon: "chart", URL: v.at("/reports"), Key: "r"})
+	}
 	if v.seesHealth() {
 		s.Foot = append(s.Foot, navItem{ID: "health", Text: v.words.T("Health"), Icon: "activity", URL: v.at("/health"), Key: "h"})
 	}

@@ -271,6 +271,8 @@ func (v *visit) actorName(e helpdesk.HistoryEntry, names historyNames) string {
 		return cmp.Or(names.rules[e.Actor.ID].Text, v.words.T("A rule"))
 	case subscription.ActorSLA:
 		return cmp.Or(names.slas[e.Actor.ID].Text, v.words.T("An SLA"))
+	case subscription.ActorRetention:
+		return v.words.T("A retention policy")
 	case subscription.ActorMail:
 		return v.words.T("A delivery report")
 	case subscription.ActorTeam:
@@ -309,6 +311,8 @@ func (v *visit) linesOf(e helpdesk.HistoryEntry, names historyNames) []line {
 		return append([]line{{Icon: "merge", Text: text}}, v.changeLines(e.Changes, who, names)...)
 	case has("conversation.split"):
 		return append([]line{{Icon: "merge", Text: v.words.T("%s moved messages into a conversation of their own", who)}}, v.changeLines(e.Changes, who, names)...)
+	case has("conversation.erased"):
+		return []line{{Icon: "trash", Text: v.words.T("%s erased the content", who)}}
 	case has("interaction.returned"):
 		return []line{{Icon: "pencil", Text: v.returned(e.Why, names.authors)}}
 	case e.InteractionID != 0:
@@ -416,6 +420,13 @@ func fieldTexts(to storage.Opt[any]) []string {
 // stateLines says what became of the state of a conversation. Spam is closed, and what is closed is not snoozed: that goes
 // without saying.
 func (v *visit) stateLines(c subscription.Changes, who string, add func(icon, text string)) {
+	if held, ok := c["held"]; ok {
+		if is, _ := held.To.Get(); is == true {
+			add("lock", v.words.T("%s put this on hold", who))
+		} else {
+			add("lock", v.words.T("%s released this from hold", who))
+		}
+	}
 	if spam, ok := c["spam"]; ok {
 		if is, _ := spam.To.Get(); is == true {
 			add("ban", v.words.T("%s marked this as spam", who))

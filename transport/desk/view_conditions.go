@@ -17,7 +17,7 @@ var conditionTexts = []tick{
 	{ID: "mailbox", Text: say("Mailbox")}, {ID: "customer", Text: say("Customer")}, {ID: "company", Text: say("Company")}, {ID: "priority", Text: say("Priority")}, {ID: "words", Text: say("Contains")},
 	{ID: "since", Text: say("Changed since")}, {ID: "awaiting", Text: say("Waiting")}, {ID: "snoozed", Text: say("Snoozed")}, {ID: "spam", Text: say("Spam")},
 	{ID: "draft", Text: say("Has a draft of yours")}, {ID: "undelivered", Text: say("Undelivered")}, {ID: "due", Text: say("Due")},
-	{ID: "rating", Text: say("Rating")},
+	{ID: "rating", Text: say("Rating")}, {ID: "held", Text: say("On hold")},
 }
 
 // dueTexts name when something is due.
@@ -85,7 +85,7 @@ func hasCondition(f helpdesk.ViewFilter, kind string) bool {
 	return map[string]bool{
 		"status": len(f.Statuses) > 0, "agent": f.Agent != "", "team": f.TeamID != 0, "tag": len(f.TagIDs) > 0, "mailbox": f.MailboxID != 0,
 		"customer": f.CustomerID != 0, "company": f.CompanyID != 0, "priority": len(f.Priorities) > 0, "words": f.Words != "", "since": !f.UpdatedSince.IsZero(),
-		"awaiting": f.Awaiting != nil, "snoozed": f.Snoozed != nil, "spam": f.Spam != nil, "draft": f.Draft != "", "undelivered": f.Undelivered, "due": f.Due != "", "rating": len(f.Ratings) > 0,
+		"awaiting": f.Awaiting != nil, "snoozed": f.Snoozed != nil, "spam": f.Spam != nil, "held": f.Held != nil, "draft": f.Draft != "", "undelivered": f.Undelivered, "due": f.Due != "", "rating": len(f.Ratings) > 0,
 	}[kind]
 }
 
@@ -117,6 +117,8 @@ func (v *visit) fillCondition(row *condition, f helpdesk.ViewFilter) error {
 		row.One = either(f.Snoozed, w.T("Snoozed"), w.T("Not snoozed"))
 	case "spam":
 		row.One = either(f.Spam, w.T("Spam"), w.T("No spam"))
+	case "held":
+		row.One = either(f.Held, w.T("On hold"), w.T("Not on hold"))
 	case "draft", "undelivered":
 		row.Only = row.Label
 	case "rating":
@@ -296,6 +298,8 @@ func (v *visit) readCondition(f *helpdesk.ViewFilter, old helpdesk.ViewFilter, k
 		f.Snoozed = &yes
 	case "spam":
 		f.Spam = &yes
+	case "held":
+		f.Held = &yes
 	case "draft":
 		f.Draft = helpdesk.AgentMe
 	case "undelivered":

@@ -74,6 +74,8 @@ func (s *Server) runner(hooks *webhook.Sender) (*jobs.Runner, error) {
 		helpdesk.JobRules:       {Func: s.service.Jobs().RunRules, Workers: 2},
 		helpdesk.JobSLA:         {Func: s.service.Jobs().TellDue, Workers: 2},
 		helpdesk.JobAskRating:   {Func: s.service.Jobs().AskRating, Workers: 2},
+		helpdesk.JobRetention:   {Func: s.service.Jobs().Retain, Workers: 1},
+		helpdesk.JobFacts:       {Func: s.service.Jobs().FoldFacts, Workers: 1},
 		helpdesk.JobMeasure:     {Func: s.service.Jobs().MeasureAll, Workers: 1},
 		helpdesk.JobReplay:      {Func: s.service.Jobs().ReplayRule, Workers: 1},
 		helpdesk.JobRuleClock:   {Func: s.service.Jobs().TickRule, Workers: 1},

@@ -581,6 +581,11 @@ func (v *visit) search(locale string) error {
 		if err := v.results(p, words); err != nil {
 			return badCursor(err)
 		}
+		if v.r.URL.Query().Get("after") == "" {
+			if err := v.answer(p, words); err != nil {
+				return err
+			}
+		}
 	}
 	if len(p.Search.Results) == 0 {
 		var err error
@@ -614,6 +619,28 @@ func (v *visit) results(p *theme.Page, words string) error {
 		p.Search.Next = p.Site.SearchURL + "?query=" + url.QueryEscape(words) + "&after=" + url.QueryEscape(found.Next)
 	}
 	return nil
+}
+
+// answer quotes the article that answers a question, if one does.
+func (v *visit) answer(p *theme.Page, words string) error {
+	found, err := v.Answers(v.ctx(), words, []string{p.Locale}, 1)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	a := found[0]
+	e := v.entry(p, a.ArticleRevision)
+	p.Search.Answer = &theme.Answer{
+		Text: template.HTML(a.Highlight), Title: e.Title, Heading: a.Heading.Text, URL: e.URL + fragment(a.Heading.Anchor), Locale: e.Locale, Dir: e.Dir, // escaped
+	}
+	return nil
+}
+
+// fragment returns the end of an address that leads to an anchor.
+func fragment(anchor string) string {
+	if anchor == "" {
+		return ""
+	}
+	return "#" + url.PathEscape(anchor)
 }
 
 // names returns the names of the collections and categories of articles.

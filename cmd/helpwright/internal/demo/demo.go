@@ -27,7 +27,8 @@ const (
 type Config struct {
 	Desk  *helpdesk.Service
 	KB    *kb.Service
-	Clock *Clock // the clock of both services
+	Units storage.Units // the store of both services
+	Clock *Clock        // the clock of both services
 	// Progress is called with the progress, from 0 to 1.
 	Progress func(done float64)
 	Logger   *slog.Logger
@@ -63,7 +64,7 @@ func Fill(ctx context.Context, cfg Config) (Company, error) {
 	if f.filer, err = ingest.NewFiler(ingest.FilerConfig{Intake: f.intake, Now: cfg.Clock.Now, Logger: cfg.Logger}); err != nil {
 		return Company{}, err
 	}
-	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.putAside, f.ratings, f.hold} {
+	for _, do := range []func(context.Context) error{f.people, f.furnish, f.helpCentre, f.correspondence, f.putAside, f.ratings, f.retention, f.hold} {
 		if err := do(ctx); err != nil {
 			return Company{}, err
 		}
@@ -161,21 +162,15 @@ func (f *filler) furnish(ctx context.Context) error {
 		}
 		f.mailboxes[m.key] = made
 	}
+	if err := f.workplace(ctx); err != nil {
+		return err
+	}
 	f.tags = map[string]int64{}
-	for _, t := range tags() {
-		made, err := owner.Tags().Create(ctx, helpdesk.TagInput{Name: t.name, Color: storage.Some(t.color)})
+	for t, err := range storage.Each(func(req storage.PageRequest) (storage.Page[helpdesk.Tag], error) { return owner.Tags().List(ctx, req) }) {
 		if err != nil {
 			return err
 		}
-		f.tags[t.name] = made.ID
-	}
-	for _, in := range fields() {
-		if _, err := owner.Fields().Create(ctx, in); err != nil {
-			return err
-		}
-	}
-	if err := f.workplace(ctx); err != nil {
-		return err
+		f.tags[t.Name] = t.ID
 	}
 	f.Clock.Set(f.ago(days + 2))
 	f.customers = clientele()

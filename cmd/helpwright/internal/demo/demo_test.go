@@ -5,12 +5,14 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk/deskfolder"
 	"github.com/helpwright/helpwright/kb/exchange"
 )
 
@@ -55,6 +57,33 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// So is the desk's folder.
+func TestSetup(t *testing.T) {
+	t.Parallel()
+	s, err := setup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := deskfolder.Save(s, root); err != nil {
+		t.Fatal(err)
+	}
+	names, err := fs.Glob(deskFiles, "desk/*")
+	if err != nil || len(names) != 10 {
+		t.Fatalf("%d files: %v", len(names), err)
+	}
+	for _, name := range names {
+		want, err := fs.ReadFile(root.FS(), filepath.Base(name))
+		if got, _ := deskFiles.ReadFile(name); err != nil || !bytes.Equal(want, got) {
+			t.Errorf("%s is not as it is saved: %v", name, err)
+		}
+	}
+}
+
 func TestStories(t *testing.T) {
 	t.Parallel()
 	all, err := readStories()
@@ -62,9 +91,13 @@ func TestStories(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys, subjects, n := articles(t), map[string]bool{}, 0
+	desk, err := setup()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var known []string
-	for _, tag := range tags() {
-		known = append(known, tag.name)
+	for _, tag := range desk.Tags {
+		known = append(known, tag.Name)
 	}
 	f := &filler{random: rand.New(rand.NewPCG(1, 2)), members: staff()}
 	for locale, stories := range all {

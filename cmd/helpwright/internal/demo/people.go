@@ -106,13 +106,3 @@ func clientele() []*customer {
 		{"Solène", "Guérin", "solene.guerin@example.com", "fr", "", "", "Bruxelles"},
 	}
 }
-
-type tag struct{ name, color string }
-
-func tags() []tag {
-	return []tag{
-		{"shipping", "#2f6fb0"}, {"return", "#8a5a2b"}, {"repair", "#b0472f"}, {"warranty", "#a23b72"}, {"app", "#4b57b8"},
-		{"brewing", "#6b4a2f"}, {"cleaning", "#1f7a7a"}, {"grinder", "#5f6b2f"}, {"billing", "#2f7d4f"}, {"business", "#3d3d3d"},
-		{"spare parts", "#7a5fa8"}, {"developers", "#16697a"}, {"praise", "#c28a00"},
-	}
-}

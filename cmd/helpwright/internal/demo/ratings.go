@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/helpwright/helpwright/helpdesk"
+	"github.com/helpwright/helpwright/helpdesk/deskfolder"
 	"github.com/helpwright/helpwright/storage"
 )
 
@@ -16,15 +17,11 @@ var opinions = []helpdesk.RatingInput{
 // ratings creates a survey, and what customers said about conversations that were closed before it.
 func (f *filler) ratings(ctx context.Context) error {
 	owner := f.members[0].desk
-	_, err := owner.Surveys().Create(ctx, helpdesk.SurveyInput{
-		Name: storage.Some("After closing"), Scale: storage.Some(5),
-		Translations: storage.Some(map[string]helpdesk.SurveyText{
-			"en": {Subject: "How was our answer?", Body: "<p>Hello {{customer.first_name}},</p><p>we hope that everything works again. How was our answer?</p><p>{{rating}}</p><p>Your workshop</p>"},
-			"de": {Subject: "Wie war unsere Antwort?", Body: "<p>Hallo {{customer.first_name}},</p><p>wir hoffen, dass alles wieder läuft. Wie war unsere Antwort?</p><p>{{rating}}</p><p>Ihre Werkstatt</p>"},
-			"fr": {Subject: "Comment était notre réponse ?", Body: "<p>Bonjour {{customer.first_name}},</p><p>nous espérons que tout fonctionne à nouveau. Comment était notre réponse ?</p><p>{{rating}}</p><p>Votre atelier</p>"},
-		}),
-	})
+	s, err := setup()
 	if err != nil {
+		return err
+	}
+	if _, err := deskfolder.Apply(ctx, f.Units, owner, deskfolder.Setup{Surveys: s.Surveys}, deskfolder.Options{}); err != nil {
 		return err
 	}
 	closed := helpdesk.ConversationQuery{Statuses: []helpdesk.Status{helpdesk.StatusClosed}, Spam: storage.Some(false), Sort: helpdesk.ByUpdated}

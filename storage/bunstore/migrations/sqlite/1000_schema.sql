@@ -456,6 +456,10 @@ CREATE TABLE hw_conversations (
     sla_track TEXT NOT NULL DEFAULT '',
     due_at INTEGER NOT NULL DEFAULT -62135596800000000,
     soon_at INTEGER NOT NULL DEFAULT -62135596800000000,
+    held_at INTEGER NOT NULL DEFAULT -62135596800000000,
+    held_by_id INTEGER NOT NULL DEFAULT 0,
+    hold_reason TEXT NOT NULL DEFAULT '',
+    erased_at INTEGER NOT NULL DEFAULT -62135596800000000,
     due_key INTEGER NOT NULL GENERATED ALWAYS AS (CASE WHEN due_at > 0 THEN due_at ELSE 253402300799000000 END) VIRTUAL,
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, mailbox_id) REFERENCES hw_mailboxes (account_id, id),
@@ -470,6 +474,7 @@ CREATE INDEX hw_conversations_due ON hw_conversations (account_id, due_key, id);
 CREATE INDEX hw_conversations_email ON hw_conversations (account_id, customer_email_id) WHERE customer_email_id IS NOT NULL;
 CREATE INDEX hw_conversations_refers_to ON hw_conversations (account_id, refers_to) WHERE refers_to <> 0;
 CREATE INDEX hw_conversations_snoozed ON hw_conversations (account_id, snoozed_until) WHERE snoozed_until > 0;
+CREATE INDEX hw_conversations_held ON hw_conversations (account_id, id) WHERE held_at > 0;
 CREATE INDEX hw_conversations_priority_created ON hw_conversations (account_id, created_at, id) WHERE priority <> 'normal';
 CREATE INDEX hw_conversations_mailbox_created ON hw_conversations (account_id, mailbox_id, created_at, id);
 CREATE INDEX hw_conversations_team_created ON hw_conversations (account_id, team_id, created_at, id) WHERE team_id <> 0;
@@ -1501,11 +1506,14 @@ CREATE TABLE hw_article_feedback (
     article_id INTEGER NOT NULL,
     revision INTEGER NOT NULL,
     text TEXT NOT NULL,
+    done_at INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     FOREIGN KEY (account_id, site_id, article_id) REFERENCES hw_articles (account_id, site_id, id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX hw_article_feedback_site ON hw_article_feedback (account_id, site_id, id);
 CREATE INDEX hw_article_feedback_article ON hw_article_feedback (account_id, article_id, id);
+CREATE INDEX hw_article_feedback_open ON hw_article_feedback (account_id, site_id, id) WHERE done_at < 0;
+CREATE INDEX hw_article_feedback_done ON hw_article_feedback (account_id, site_id, id) WHERE done_at >= 0;
 
 -- What visitors think of revisions: one reaction each.
 CREATE TABLE hw_article_reactions (
@@ -1766,3 +1774,68 @@ CREATE TABLE hw_ratings (
 CREATE INDEX hw_ratings_conversation ON hw_ratings (account_id, conversation_id, id);
 CREATE INDEX hw_ratings_customer ON hw_ratings (account_id, customer_id, id);
 CREATE INDEX hw_ratings_verdict ON hw_ratings (account_id, verdict, conversation_id);
+
+-- Retention policies: what goes by itself some time after the last activity, and how far the last run came.
+
+CREATE TABLE hw_retention_policies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    name TEXT NOT NULL,
+    name_key TEXT NOT NULL,
+    match_all TEXT NOT NULL,
+    match_any TEXT NOT NULL,
+    after_days INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    is_active INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    run_at INTEGER NOT NULL,
+    run_ended_at INTEGER NOT NULL,
+    run_examined INTEGER NOT NULL,
+    run_conversations INTEGER NOT NULL,
+    run_customers INTEGER NOT NULL,
+    run_held INTEGER NOT NULL,
+    run_failed INTEGER NOT NULL,
+    walk_key INTEGER NOT NULL,
+    walk_id INTEGER NOT NULL,
+    erasing_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_retention_policies_key ON hw_retention_policies (account_id, name_key);
+
+-- What reports know of conversations, folded from what is in the other tables and in the log.
+CREATE TABLE hw_conversation_facts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    conversation_id INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    ended_at INTEGER NOT NULL,
+    rated_at INTEGER NOT NULL,
+    replied_at INTEGER NOT NULL,
+    figures TEXT NOT NULL,
+    said TEXT NOT NULL,
+    steps TEXT NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id, conversation_id) REFERENCES hw_conversations (account_id, id) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX hw_conversation_facts_conversation ON hw_conversation_facts (account_id, conversation_id, id);
+CREATE INDEX hw_conversation_facts_created ON hw_conversation_facts (account_id, created_at, figures);
+CREATE INDEX hw_conversation_facts_ended ON hw_conversation_facts (account_id, ended_at, created_at, figures);
+CREATE INDEX hw_conversation_facts_rated ON hw_conversation_facts (account_id, rated_at, figures) WHERE rated_at > 0;
+CREATE INDEX hw_conversation_facts_replied ON hw_conversation_facts (account_id, replied_at, created_at);
+
+-- Up to where the log of an account was folded into facts: one row.
+CREATE TABLE hw_fact_logs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    folded_at INTEGER NOT NULL,
+    again INTEGER NOT NULL,
+    again_at INTEGER NOT NULL,
+    again_id INTEGER NOT NULL,
+    UNIQUE (account_id, id),
+    FOREIGN KEY (account_id) REFERENCES hw_accounts (id) ON DELETE CASCADE
+) STRICT;
