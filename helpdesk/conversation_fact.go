@@ -8,26 +8,18 @@ import (
 	"github.com/helpwright/helpwright/storage"
 )
 
-// ConversationFact is what reports know of a conversation, as it is stored: see [report.Fact]. Spam and drafts have none. All of it
-// follows from other rows and from the log of events, but for the steps of events that were deleted.
+// ConversationFact is a [report.Fact] as it is stored. Spam and drafts have none. All of it follows from other rows and from the
+// log of events, but for the steps of events that were deleted.
 type ConversationFact struct {
-	ID             int64
-	ConversationID int64
-	CreatedAt      time.Time
-	EndedAt        time.Time // when it was closed the last time, or [report.NeverClosed]
-	RatedAt        time.Time // zero: not rated
-	RepliedAt      time.Time // the last reply of a member; zero: none
-	Figures        string    // see [report.Fact.Figures]
-	Said           string    // see [report.SaidText]
-	Steps          string    // see [report.StepsText]
+	ID int64
+	report.Fact
+	EndedAt   time.Time // ResolvedAt, or [report.NeverClosed]: what was open at a time ended later
+	RepliedAt time.Time // the last reply of a member; zero: none
 }
 
 // storedFact returns a fact as it is stored.
 func storedFact(f report.Fact) ConversationFact {
-	s := ConversationFact{
-		ConversationID: f.ConversationID, CreatedAt: f.CreatedAt, EndedAt: f.ResolvedAt, RatedAt: f.RatedAt,
-		Figures: f.Figures(), Said: report.SaidText(f.Said), Steps: report.StepsText(f.Steps),
-	}
+	s := ConversationFact{Fact: f, EndedAt: f.ResolvedAt}
 	if s.EndedAt.IsZero() {
 		s.EndedAt = report.NeverClosed()
 	}
@@ -35,20 +27,6 @@ func storedFact(f report.Fact) ConversationFact {
 		s.RepliedAt = f.Said[n-1].At
 	}
 	return s
-}
-
-// Fact returns the fact.
-func (s ConversationFact) Fact() (report.Fact, error) {
-	var f report.Fact
-	if err := report.ParseFigures(s.Figures, &f); err != nil {
-		return f, err
-	}
-	var err error
-	if f.Said, err = report.ParseSaid(s.Said, nil); err != nil {
-		return f, err
-	}
-	f.Steps, err = report.ParseSteps(s.Steps)
-	return f, err
 }
 
 // ConversationFactFilter narrows a list of facts. The zero value selects all.
@@ -65,13 +43,41 @@ func conversationFactNoun() storage.Declared[ConversationFact, ConversationFactF
 		Key: "conversation_fact", Plural: "conversation_facts",
 		Columns: []storage.Column[ConversationFact]{
 			{Name: "conversation_id", Field: func(t *ConversationFact) any { return &t.ConversationID }, Refers: "conversation", Owner: "hw_conversations"},
+			{Name: "number", Field: func(t *ConversationFact) any { return &t.Number }},
 			{Name: "created_at", Field: func(t *ConversationFact) any { return &t.CreatedAt }},
+			{Name: "mailbox_id", Field: func(t *ConversationFact) any { return &t.MailboxID }},
+			{Name: "team_id", Field: func(t *ConversationFact) any { return &t.TeamID }},
+			{Name: "user_id", Field: func(t *ConversationFact) any { return &t.UserID }},
+			{Name: "sla_id", Field: func(t *ConversationFact) any { return &t.SLAID }},
+			{Name: "channel", Field: func(t *ConversationFact) any { return &t.Channel }},
+			{Name: "tags", Field: func(t *ConversationFact) any { return storage.IDs(&t.Tags) }},
+			{Name: "asked_at", Field: func(t *ConversationFact) any { return &t.AskedAt }},
+			{Name: "first_reply_at", Field: func(t *ConversationFact) any { return &t.FirstReplyAt }},
+			{Name: "first_reply_by", Field: func(t *ConversationFact) any { return &t.FirstReplyBy }},
+			{Name: "business_reply", Field: func(t *ConversationFact) any { return &t.BusinessReply }},
+			{Name: "replies", Field: func(t *ConversationFact) any { return &t.Replies }},
+			{Name: "touches", Field: func(t *ConversationFact) any { return &t.Touches }},
+			{Name: "received", Field: func(t *ConversationFact) any { return &t.Received }},
+			{Name: "reopened", Field: func(t *ConversationFact) any { return &t.Reopened }},
+			{Name: "wait", Field: func(t *ConversationFact) any { return &t.Wait }},
+			{Name: "resolved_at", Field: func(t *ConversationFact) any { return &t.ResolvedAt }},
 			{Name: "ended_at", Field: func(t *ConversationFact) any { return &t.EndedAt }},
-			{Name: "rated_at", Field: func(t *ConversationFact) any { return &t.RatedAt }},
 			{Name: "replied_at", Field: func(t *ConversationFact) any { return &t.RepliedAt }},
-			{Name: "figures", Field: func(t *ConversationFact) any { return &t.Figures }},
-			{Name: "said", Field: func(t *ConversationFact) any { return &t.Said }},
-			{Name: "steps", Field: func(t *ConversationFact) any { return &t.Steps }},
+			{Name: "verdict", Field: func(t *ConversationFact) any { return &t.Verdict }},
+			{Name: "rated_at", Field: func(t *ConversationFact) any { return &t.RatedAt }},
+			{Name: "rated_by", Field: func(t *ConversationFact) any { return &t.RatedID }},
+			{Name: "first_reply_sla", Field: func(t *ConversationFact) any { return (*string)(&t.FirstReplySLA) }},
+			{Name: "next_reply_sla", Field: func(t *ConversationFact) any { return (*string)(&t.NextReplySLA) }},
+			{Name: "resolution_sla", Field: func(t *ConversationFact) any { return (*string)(&t.ResolutionSLA) }},
+			{Name: "said", Field: func(t *ConversationFact) any {
+				return storage.Objects(&t.Said, func(report.Reply) []string { return nil })
+			}},
+			{Name: "closed", Field: func(t *ConversationFact) any {
+				return storage.Objects(&t.Closed, func(report.Gap) []string { return nil })
+			}},
+			{Name: "steps", Field: func(t *ConversationFact) any {
+				return storage.Objects(&t.Steps, func(s report.Step) []string { return []string{string(s.What)} })
+			}},
 		},
 		Where: func(f ConversationFactFilter) []storage.Condition {
 			if f.ConversationIDs == nil {
@@ -123,9 +129,9 @@ func factLogOf(ctx context.Context, r storage.RecordReader) (FactLog, error) {
 type FactReader interface {
 	// Contributions returns what was said in conversations, in any order: posted interactions that do not wait for their time.
 	Contributions(ctx context.Context, conversationIDs []int64) ([]report.Message, error)
-	// FactFigures returns the figures of the facts that are to be read, also outside the mailboxes of the scope: a line for each,
-	// in any order. For [report.Replied], the line has a bar and what was said after the figures.
-	FactFigures(ctx context.Context, read report.Read) (string, error)
+	// Facts returns the facts that are to be read, also outside the mailboxes of the scope, in any order. Only the columns that
+	// are to be read are set.
+	Facts(ctx context.Context, read report.Read) ([]report.Fact, error)
 }
 
 // FactWriter writes what reports know of conversations.

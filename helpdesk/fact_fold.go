@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk/hours"
@@ -14,7 +13,6 @@ import (
 	"github.com/helpwright/helpwright/helpdesk/sla"
 	"github.com/helpwright/helpwright/helpdesk/subscription"
 	"github.com/helpwright/helpwright/storage"
-	"github.com/helpwright/helpwright/storage/fault"
 )
 
 // Facts follow the log of events. Of each batch of events, the conversations that they are about are read as they are now, and
@@ -169,8 +167,8 @@ func (s *Service) RebuildFacts(ctx context.Context, accountID int64) (conversati
 // countFacts counts the facts of an account.
 func (s *Service) countFacts(ctx context.Context, accountID int64) (int, error) {
 	r := s.cfg.Store.Within(Scope{AccountID: accountID})
-	text, err := r.FactFigures(ctx, report.Read{Clock: report.Created, From: time.Unix(0, 0), To: report.NeverClosed()})
-	return strings.Count(text, "\n") + min(1, len(text)), err
+	facts, err := r.Facts(ctx, report.Read{Clock: report.Created, From: time.Unix(0, 0), To: report.NeverClosed(), Columns: []report.Column{report.ColumnConversation}})
+	return len(facts), err
 }
 
 // refoldAll has all conversations of an account folded again, from the beginning.
@@ -324,9 +322,7 @@ func (f *folder) kept(ctx context.Context) (map[int64][]report.Step, error) {
 	found, err := conversationFactNoun().Reader(f.r).List(ctx, ConversationFactFilter{f.ids}, storage.Seek{Limit: storage.NoLimit})
 	kept := map[int64][]report.Step{}
 	for _, one := range found {
-		if kept[one.ConversationID], err = report.ParseSteps(one.Steps); err != nil {
-			return nil, fault.Wrap(fault.Internal, "reading facts", err)
-		}
+		kept[one.ConversationID] = one.Steps
 	}
 	return kept, err
 }

@@ -141,7 +141,6 @@ const tallyPart = 31 * day
 
 // tallyAll reads all that a tally asks for.
 func tallyAll(ctx context.Context, r FactReader, t *report.Tally) error {
-	var f report.Fact
 	for _, read := range t.Reads() {
 		end := read.To
 		if !read.Before.IsZero() { // what comes after is read with the last part
@@ -153,36 +152,16 @@ func tallyAll(ctx context.Context, r FactReader, t *report.Tally) error {
 			if part.From = read.From.Add(time.Duration(n) * tallyPart); n < parts-1 {
 				part.To = part.From.Add(tallyPart)
 			}
-			text, err := r.FactFigures(ctx, part)
+			facts, err := r.Facts(ctx, part)
 			if err != nil {
 				return err
 			}
-			for text != "" {
-				var line string
-				if line, text, _ = strings.Cut(text, "\n"); read.Clock == report.Replied {
-					err = parseReplied(line, &f)
-				} else {
-					err = report.ParseFigures(line, &f)
-				}
-				if err != nil {
-					return fault.Wrap(fault.Internal, "reading facts", err)
-				}
-				t.Add(read.Clock, &f)
+			for n := range facts {
+				t.Add(read.Clock, &facts[n])
 			}
 		}
 	}
 	return nil
-}
-
-func parseReplied(line string, f *report.Fact) error {
-	figures, said, _ := strings.Cut(line, "|")
-	list := f.Said[:0]
-	if err := report.ParseFigures(figures, f); err != nil {
-		return err
-	}
-	var err error
-	f.Said, err = report.ParseSaid(said, list)
-	return err
 }
 
 // Rows lists the conversations that a figure counts, by id, with what each adds: those of the measure in the line with the key, or
@@ -242,11 +221,7 @@ func factsOf(ctx context.Context, r storage.RecordReader, ids []int64) (map[int6
 	}
 	facts := map[int64]report.Fact{}
 	for _, one := range found {
-		f, err := one.Fact()
-		if err != nil {
-			return nil, fault.Wrap(fault.Internal, "reading facts", err)
-		}
-		facts[one.ConversationID] = f
+		facts[one.ConversationID] = one.Fact
 	}
 	return facts, nil
 }

@@ -31,7 +31,7 @@ func settingsOf(path string) []string {
 		return append([]string{"data"}, bucket...)
 	case "user create", "token create", "kb export", "blobs adopt", "blobs sweep", "backup", "restore", "jobs list", "jobs retry", "jobs drop",
 		"customers erase", "customers erased list", "customers erased export", "customers erased apply",
-		"reports rebuild",
+		"reports rebuild", "desk export", "desk plan", "desk apply",
 		"account export", "account import",
 		"keys list", "keys add", "keys rotate", "keys drop",
 		"user list", "user show", "user disable", "user enable", "user delete", "user reset-second-factor", "user remove-passkeys":

@@ -20,6 +20,7 @@ type Read struct {
 	Clock    Clock
 	From, To time.Time // To is exclusive
 	Before   time.Time // only of conversations that began before; zero: all
+	Columns  []Column  // what has to be read of each
 }
 
 // NeverClosed is when an open conversation is closed, for stores: the end of 9999.
@@ -54,7 +55,7 @@ type key struct {
 type series struct {
 	clock  Clock
 	value  value
-	user   func(*Fact) int64
+	user   owner
 	sorted bool // their order matters
 }
 
@@ -141,7 +142,11 @@ func (c *Tally) seriesOf(m measured) int {
 			return n
 		}
 	}
-	c.series = append(c.series, series{clock: m.clock, value: m.value, user: m.user})
+	user := m.user
+	if user.of == nil {
+		user = assigned()
+	}
+	c.series = append(c.series, series{clock: m.clock, value: m.value, user: user})
 	return len(c.series) - 1
 }
 
@@ -162,7 +167,7 @@ func (c *Tally) place(k key) int {
 func (c *Tally) Reads() []Read {
 	var all []Read
 	for _, clock := range c.clocks {
-		r := Read{Clock: clock, From: c.query.From, To: c.query.To}
+		r := Read{Clock: clock, From: c.query.From, To: c.query.To, Columns: c.columns(clock)}
 		switch clock {
 		case Open:
 			end := c.query.To
@@ -181,6 +186,58 @@ func (c *Tally) Reads() []Read {
 		all = append(all, r)
 	}
 	return all
+}
+
+// columns returns what the figures of a clock need of facts.
+func (c *Tally) columns(clock Clock) []Column {
+	need := []Column{ColumnConversation}
+	switch clock {
+	case Created:
+		need = append(need, ColumnCreated)
+	case Resolved:
+		need = append(need, ColumnResolved)
+	case Rated:
+		need = append(need, ColumnRated)
+	case Replied:
+		need = append(need, ColumnSaid)
+	case Open:
+		need = append(need, ColumnCreated, ColumnResolved, ColumnClosed)
+	}
+	for n, s := range c.series {
+		if s.clock != clock || c.wanted != nil && c.wanted.series != n {
+			continue
+		}
+		need = append(need, s.value.columns...)
+		if c.query.GroupBy == ByUser || c.query.UserID != 0 {
+			need = append(need, s.user.column)
+		}
+	}
+	if c.query.MailboxID != 0 || c.mailboxes != nil {
+		need = append(need, ColumnMailbox)
+	}
+	if c.query.TeamID != 0 {
+		need = append(need, ColumnTeam)
+	}
+	if c.query.TagID != 0 {
+		need = append(need, ColumnTags)
+	}
+	switch c.query.GroupBy {
+	case ByMailbox:
+		need = append(need, ColumnMailbox)
+	case ByTeam:
+		need = append(need, ColumnTeam)
+	case ByTag:
+		need = append(need, ColumnTags)
+	case ByChannel:
+		need = append(need, ColumnChannel)
+	case BySLA:
+		need = append(need, ColumnSLA)
+	case ByStatistics:
+		need = append(need, ColumnCreated, ColumnAsked, ColumnFirstReply)
+	case ByNothing, ByDay, ByWeek, ByMonth, ByHour, ByUser:
+	}
+	slices.Sort(need)
+	return slices.Compact(need)
 }
 
 // admits reports whether a conversation is one of those that the query is about. Lines of users in which each measure has its own
@@ -212,13 +269,6 @@ func (c *Tally) Add(clock Clock, f *Fact) {
 	}
 }
 
-func (s *series) userOf(f *Fact) int64 {
-	if s.user != nil {
-		return s.user(f)
-	}
-	return f.UserID
-}
-
 func (c *Tally) isUsers(id int64) bool { return c.query.UserID == 0 || c.query.UserID == id }
 
 // moment returns when a fact counts by a clock.
@@ -235,7 +285,7 @@ func (f *Fact) moment(clock Clock) time.Time {
 
 func (c *Tally) addOne(n int, f *Fact) {
 	s := &c.series[n]
-	user := s.userOf(f)
+	user := s.user.of(f)
 	if !c.isUsers(user) {
 		return
 	}

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -425,30 +426,92 @@ func tally(t *testing.T, facts []report.Fact, name report.Name, q report.Query, 
 			case report.Created:
 			}
 			if !at.Before(read.From) && at.Before(read.To) && (read.Before.IsZero() || f.CreatedAt.Before(read.Before)) {
-				tally.Add(read.Clock, &f)
+				needed := only(f, read.Columns)
+				tally.Add(read.Clock, &needed)
 			}
 		}
 	}
 	return tally
 }
 
-func facts(t *testing.T, all []ticket) []report.Fact {
-	t.Helper()
+func facts(all []ticket) []report.Fact {
 	out := make([]report.Fact, len(all))
 	for n, c := range all {
-		made := report.Fold(c.input())
-		if err := report.ParseFigures(made.Figures(), &out[n]); err != nil {
-			t.Fatal(err)
+		out[n] = stored(report.Fold(c.input()))
+	}
+	return out
+}
+
+// stored returns a fact as a database returns it.
+func stored(f report.Fact) report.Fact {
+	out := f
+	for _, list := range []struct{ from, to any }{{f.Said, &out.Said}, {f.Closed, &out.Closed}, {f.Steps, &out.Steps}} {
+		text, err := json.Marshal(list.from)
+		if err == nil {
+			err = json.Unmarshal(text, list.to)
 		}
-		var err error
-		if out[n].Said, err = report.ParseSaid(report.SaidText(made.Said), nil); err != nil {
-			t.Fatal(err)
+		if err != nil {
+			panic(err)
 		}
-		if out[n].Steps, err = report.ParseSteps(report.StepsText(made.Steps)); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(fmt.Sprint(made), fmt.Sprint(out[n])); diff != "" {
-			t.Fatalf("fact %d as stored (-made +read): %s", c.id, diff)
+	}
+	return out
+}
+
+// only returns what is left of a fact when nothing but some columns is read.
+func only(f report.Fact, columns []report.Column) report.Fact {
+	var out report.Fact
+	for _, c := range columns {
+		switch c {
+		case report.ColumnConversation:
+			out.ConversationID = f.ConversationID
+		case report.ColumnCreated:
+			out.CreatedAt = f.CreatedAt
+		case report.ColumnResolved:
+			out.ResolvedAt = f.ResolvedAt
+		case report.ColumnMailbox:
+			out.MailboxID = f.MailboxID
+		case report.ColumnTeam:
+			out.TeamID = f.TeamID
+		case report.ColumnUser:
+			out.UserID = f.UserID
+		case report.ColumnSLA:
+			out.SLAID = f.SLAID
+		case report.ColumnChannel:
+			out.Channel = f.Channel
+		case report.ColumnTags:
+			out.Tags = f.Tags
+		case report.ColumnAsked:
+			out.AskedAt = f.AskedAt
+		case report.ColumnFirstReply:
+			out.FirstReplyAt = f.FirstReplyAt
+		case report.ColumnFirstReplyBy:
+			out.FirstReplyBy = f.FirstReplyBy
+		case report.ColumnBusinessReply:
+			out.BusinessReply = f.BusinessReply
+		case report.ColumnReplies:
+			out.Replies = f.Replies
+		case report.ColumnTouches:
+			out.Touches = f.Touches
+		case report.ColumnReopened:
+			out.Reopened = f.Reopened
+		case report.ColumnWait:
+			out.Wait = f.Wait
+		case report.ColumnVerdict:
+			out.Verdict = f.Verdict
+		case report.ColumnRated:
+			out.RatedAt = f.RatedAt
+		case report.ColumnRatedBy:
+			out.RatedID = f.RatedID
+		case report.ColumnFirstReplySLA:
+			out.FirstReplySLA = f.FirstReplySLA
+		case report.ColumnNextReplySLA:
+			out.NextReplySLA = f.NextReplySLA
+		case report.ColumnResolutionSLA:
+			out.ResolutionSLA = f.ResolutionSLA
+		case report.ColumnSaid:
+			out.Said = f.Said
+		case report.ColumnClosed:
+			out.Closed = f.Closed
 		}
 	}
 	return out
@@ -494,7 +557,7 @@ func TestReports(t *testing.T) {
 	t.Parallel()
 	berlin := zone(t, "Europe/Berlin")
 	tickets := fixture()
-	stored := facts(t, tickets)
+	stored := facts(tickets)
 	var scripts []told
 	for _, c := range tickets {
 		scripts = append(scripts, c.script())

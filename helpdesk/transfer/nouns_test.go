@@ -52,7 +52,8 @@ func snake(name string) string {
 // mailbox comes as settings, after the mailboxes.
 var plain = strings.Fields(`NextNumber SendHold Number Day Port Epoch UIDValidity UID Failures Size Attempts Code References Known Deaths
 	SortOrder After HeldBy Year Month Version RuleVersion Position OncePer Capacity ReturnAfter Load Free Of Hours ClockSeq
-	FirstReply NextReply Resolution DueSoon Scale Score Delay SLAs AccountID account.DefaultMailboxID`)
+	FirstReply NextReply Resolution DueSoon Scale Score Delay SLAs AccountID account.DefaultMailboxID
+	AfterDays Key Examined Conversations Customers Held Failed`)
 
 // Every number in a row is passed to visitors as an id, or is listed as not being one.
 func TestAllIDsAreShown(t *testing.T) {

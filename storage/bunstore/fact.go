@@ -2,11 +2,16 @@ package bunstore
 
 import (
 	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/report"
+	"github.com/helpwright/helpwright/storage"
 )
 
 // Contributions implements [helpdesk.FactReader].
@@ -27,31 +32,75 @@ func (r reader) Contributions(ctx context.Context, conversationIDs []int64) ([]r
 	return all, failure(ctx, err, "interaction", 0)
 }
 
-// FactFigures implements [helpdesk.FactReader]. The database joins the lines: handing over a row each would take several times as
-// long. But for replies, it reads nothing but an index.
-func (r reader) FactFigures(ctx context.Context, read report.Read) (string, error) {
-	column, index := "created_at", "hw_conversation_facts_created"
-	figures, more := "figures", ""
+// Facts implements [helpdesk.FactReader].
+func (r reader) Facts(ctx context.Context, read report.Read) ([]report.Fact, error) {
+	column, more := "created_at", ""
 	switch read.Clock {
 	case report.Resolved, report.Open:
-		column, index = "ended_at", "hw_conversation_facts_ended"
+		column = "ended_at"
 	case report.Rated:
-		column, index, more = "rated_at", "hw_conversation_facts_rated", " AND rated_at > 0"
+		column, more = "rated_at", " AND rated_at > 0"
 	case report.Replied:
-		column, index, figures = "replied_at", "hw_conversation_facts_replied", "figures || '|' || said"
+		column = "replied_at"
 	case report.Created:
 	}
-	from, join := "hw_conversation_facts INDEXED BY "+index, "group_concat(?, char(10))"
-	if r.store.postgres {
-		from, join = "hw_conversation_facts", "string_agg(?, chr(10))"
+	var names []string
+	found := factScan{columns: helpdesk.Nouns().ConversationFacts.Columns}
+	found.columns = slices.DeleteFunc(slices.Clone(found.columns), func(c storage.Column[helpdesk.ConversationFact]) bool {
+		return !slices.Contains(read.Columns, report.Column(c.Name))
+	})
+	for _, c := range found.columns {
+		names = append(names, c.Name)
 	}
-	args := []any{bun.Safe(figures), bun.Safe(from), r.scope.AccountID, bun.Safe(column), micros(read.From), bun.Safe(column), micros(read.To)}
+	args := []any{bun.Safe(strings.Join(names, ", ")), r.scope.AccountID, bun.Safe(column), micros(read.From), bun.Safe(column), micros(read.To)}
 	if !read.Before.IsZero() {
 		more, args = more+" AND created_at < ?", append(args, micros(read.Before))
 	}
-	var text string
-	err := r.raw("SELECT COALESCE("+join+", '') FROM ? WHERE account_id = ? AND ? >= ? AND ? < ?"+more, args...).Scan(ctx, &text)
-	return text, failure(ctx, err, "fact of a conversation", 0)
+	err := r.raw("SELECT ? FROM hw_conversation_facts WHERE account_id = ? AND ? >= ? AND ? < ?"+more, args...).Scan(ctx, &found)
+	return found.all, failure(ctx, err, "fact of a conversation", 0)
+}
+
+// factScan is the [bun.Model] that collects some columns of facts.
+type factScan struct {
+	columns []storage.Column[helpdesk.ConversationFact]
+	all     []report.Fact
+}
+
+// Value implements [bun.Model].
+func (s *factScan) Value() any { return nil }
+
+// ScanRows implements [bun.Model].
+func (s *factScan) ScanRows(_ context.Context, rows *sql.Rows) (int, error) {
+	var row helpdesk.ConversationFact
+	fields, scanned := make([]any, len(s.columns)), make([]any, len(s.columns))
+	for i, c := range s.columns {
+		fields[i] = c.Field(&row)
+		switch fields[i].(type) {
+		case *time.Time:
+			scanned[i] = new(int64)
+		case storage.Value:
+			scanned[i] = new(string)
+		default:
+			scanned[i] = fields[i]
+		}
+	}
+	for rows.Next() {
+		if err := rows.Scan(scanned...); err != nil {
+			return len(s.all), err
+		}
+		for i, field := range fields {
+			switch field := field.(type) {
+			case *time.Time:
+				*field = time.UnixMicro(*scanned[i].(*int64)).UTC()
+			case storage.Value:
+				if err := field.Read(*scanned[i].(*string)); err != nil {
+					return len(s.all), err
+				}
+			}
+		}
+		s.all = append(s.all, row.Fact)
+	}
+	return len(s.all), rows.Err()
 }
 
 // DeleteFacts implements [helpdesk.FactWriter].

@@ -3,6 +3,7 @@ package bunstore_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -104,32 +105,35 @@ func (s *bench) reported(b *testing.B, n int) {
 func (s *bench) insertFacts(ctx context.Context, tx *sql.Tx, began time.Time, at, batch, n int) error {
 	step := 3 * 365 * 24 * time.Hour / time.Duration(n)
 	lines := make([]string, 0, batch)
+	list := func(v any) string {
+		text, _ := json.Marshal(v)
+		return string(text)
+	}
+	none := time.Time{}.UnixMicro()
 	for i := at; i < at+batch; i++ {
 		created := began.Add(step * time.Duration(i)).Truncate(time.Second)
-		f := report.Fact{
-			ConversationID: int64(i + 1), Number: int64(i + 1), CreatedAt: created, MailboxID: int64(i%7 + 1), TeamID: int64(i % 4), UserID: int64(i % 31), SLAID: int64(i % 3),
-			Channel: "email", Tags: []int64{int64(i%40 + 1), int64(i%13 + 50)}, AskedAt: created, BusinessReply: report.None, Received: 2, FirstReplySLA: report.Outcome([]string{"", "met", "breached"}[i%3]),
-		}
+		first, by, business, wait, ended, replied, replies, said := none, 0, report.None, 0, report.NeverClosed().UnixMicro(), none, 0, "[]"
+		resolved := none
 		if i%10 > 0 {
-			f.FirstReplyAt, f.FirstReplyBy, f.Replies, f.Touches = created.Add(time.Duration(i*7919%200_000)*time.Second), int64(i%31), 2, 3
-			f.BusinessReply, f.Wait = int64(i*7919%50_000), int64(i*7919%300_000)
-			f.Said = []report.Reply{{At: f.FirstReplyAt, UserID: f.FirstReplyBy}, {At: f.FirstReplyAt.Add(time.Hour), UserID: int64(i % 29)}}
-			f.ResolvedAt = created.Add(time.Duration(i*7919%900_000) * time.Second)
+			at := created.Add(time.Duration(i*7919%200_000) * time.Second)
+			first, by, business, wait, replies = at.UnixMicro(), i%31, i*7919%50_000, i*7919%300_000, 2
+			said = list([]report.Reply{{At: at, UserID: int64(by)}, {At: at.Add(time.Hour), UserID: int64(i % 29)}})
+			ended, replied = created.Add(time.Duration(i*7919%900_000)*time.Second).UnixMicro(), at.Add(time.Hour).UnixMicro()
+			resolved = ended
 		}
+		reopened, closed := 0, "[]"
 		if i%8 == 0 {
-			f.Reopened, f.Closed = 1, []report.Gap{{From: created.Add(time.Hour), To: created.Add(2 * time.Hour)}}
+			reopened, closed = 1, list([]report.Gap{{From: created.Add(time.Hour), To: created.Add(2 * time.Hour)}})
 		}
-		rated := int64(-62135596800000000)
+		verdict, rated, ratedBy := "", none, 0
 		if i%6 == 0 {
-			f.Verdict, f.RatedAt, f.RatedID = "good", created.Add(48*time.Hour), int64(i%31)
-			rated = f.RatedAt.UnixMicro()
+			verdict, rated, ratedBy = "good", created.Add(48*time.Hour).UnixMicro(), i%31
 		}
-		ended, replied := report.NeverClosed(), int64(-62135596800000000)
-		if !f.ResolvedAt.IsZero() {
-			ended, replied = f.ResolvedAt, f.Said[1].At.UnixMicro()
-		}
-		lines = append(lines, fmt.Sprintf("(%d, %d, %d, %d, %d, %d, '%s', '%s', '')", s.scope.AccountID, f.ConversationID, created.UnixMicro(), ended.UnixMicro(), rated, replied, f.Figures(), report.SaidText(f.Said)))
+		lines = append(lines, fmt.Sprintf("(%d, %d, %d, %d, %d, %d, %d, %d, 'email', '[%d,%d]', %d, %d, %d, %d, %d, 3, 2, %d, %d, %d, %d, %d, '%s', %d, %d, '%s', '', '', '%s', '%s', '[]')",
+			s.scope.AccountID, i+1, i+1, created.UnixMicro(), i%7+1, i%4, i%31, i%3, i%40+1, i%13+50, created.UnixMicro(), first, by, business, replies, reopened, wait, resolved, ended, replied,
+			verdict, rated, ratedBy, []string{"", "met", "breached"}[i%3], said, closed))
 	}
-	_, err := tx.ExecContext(ctx, "INSERT INTO hw_conversation_facts (account_id, conversation_id, created_at, ended_at, rated_at, replied_at, figures, said, steps) VALUES "+strings.Join(lines, ", "))
+	_, err := tx.ExecContext(ctx, "INSERT INTO hw_conversation_facts (account_id, conversation_id, number, created_at, mailbox_id, team_id, user_id, sla_id, channel, tags, asked_at, first_reply_at, first_reply_by, "+
+		"business_reply, replies, touches, received, reopened, wait, resolved_at, ended_at, replied_at, verdict, rated_at, rated_by, first_reply_sla, next_reply_sla, resolution_sla, said, closed, steps) VALUES "+strings.Join(lines, ", "))
 	return err
 }

@@ -3,8 +3,6 @@ package memstore
 import (
 	"context"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/report"
@@ -27,27 +25,27 @@ func (r reader) Contributions(ctx context.Context, conversationIDs []int64) ([]r
 	})
 }
 
-// FactFigures implements [helpdesk.FactReader].
-func (r reader) FactFigures(ctx context.Context, read report.Read) (string, error) {
+// Facts implements [helpdesk.FactReader].
+func (r reader) Facts(ctx context.Context, read report.Read) ([]report.Fact, error) {
 	rows, err := nouns.ConversationFacts.Reader(r).List(ctx, helpdesk.ConversationFactFilter{}, storage.Seek{Limit: storage.NoLimit})
-	var lines []string
+	var facts []report.Fact
 	for _, f := range rows {
-		at, line := f.CreatedAt, f.Figures
+		at := f.CreatedAt
 		switch read.Clock {
 		case report.Resolved, report.Open:
 			at = f.EndedAt
 		case report.Rated:
 			at = f.RatedAt
 		case report.Replied:
-			at, line = f.RepliedAt, f.Figures+"|"+f.Said
+			at = f.RepliedAt
 		case report.Created:
 		}
-		in := func(from, to time.Time) bool { return !at.Before(from) && at.Before(to) }
-		if !at.IsZero() && in(read.From, read.To) && (read.Before.IsZero() || f.CreatedAt.Before(read.Before)) {
-			lines = append(lines, line)
+		in := !at.IsZero() && !at.Before(read.From) && at.Before(read.To)
+		if in && (read.Before.IsZero() || f.CreatedAt.Before(read.Before)) {
+			facts = append(facts, f.Fact)
 		}
 	}
-	return strings.Join(lines, "\n"), err
+	return facts, err
 }
 
 // DeleteFacts implements [helpdesk.FactWriter].

@@ -3,12 +3,12 @@ package storagetest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/helpdesk/hours"
+	"github.com/helpwright/helpwright/helpdesk/report"
 	"github.com/helpwright/helpwright/helpdesk/rules"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -82,8 +82,13 @@ func (w *world) newRetentionPolicy(name string) helpdesk.RetentionPolicy {
 
 func (w *world) newFolded(n int) helpdesk.ConversationFact {
 	return helpdesk.ConversationFact{
-		ConversationID: w.conversation.ID, CreatedAt: at(1), EndedAt: at(5 + n), RatedAt: at(7), RepliedAt: at(4), Figures: w.mark + strings.Repeat("z", n%50),
-		Said: "ü+1", Steps: "5:closed",
+		Fact: report.Fact{
+			ConversationID: w.conversation.ID, Number: int64(n), CreatedAt: at(1), MailboxID: w.mailbox.ID, TeamID: 7, UserID: w.user.ID, SLAID: 3, Channel: "ü" + w.mark,
+			Tags: []int64{1, w.tag.ID}, AskedAt: at(1), FirstReplyAt: at(2), FirstReplyBy: w.user.ID, BusinessReply: report.None, Replies: 2, Touches: 3, Received: 4,
+			Reopened: 1, Wait: 60, ResolvedAt: at(3), Verdict: "good", RatedAt: at(7), RatedID: 9, FirstReplySLA: report.Met, ResolutionSLA: report.Breached,
+			Said: []report.Reply{{At: at(2), UserID: w.user.ID}, {At: at(4)}}, Closed: []report.Gap{{From: at(2), To: at(3)}}, Steps: []report.Step{{At: at(5), What: report.WasClosed}},
+		},
+		EndedAt: at(5 + n), RepliedAt: at(4),
 	}
 }
 

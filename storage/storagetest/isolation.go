@@ -160,8 +160,8 @@ func readProbes() map[string]readProbe {
 			found, err := r.Contributions(ctx, []int64{v.conversation.ID})
 			return nonZero(len(found) > 0, v), err
 		}},
-		"FactFigures": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) {
-			return answer(r.FactFigures(ctx, report.Read{Clock: report.Created, From: at(-1), To: at(9)}))
+		"Facts": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) {
+			return answer(r.Facts(ctx, report.Read{Clock: report.Created, From: at(-1), To: at(9), Columns: []report.Column{report.ColumnConversation}}))
 		}},
 		"KnownTerms": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			known, err := r.KnownTerms(ctx, []string{"known", "unknown"})

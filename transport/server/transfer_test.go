@@ -633,7 +633,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 	jobs := must2(to.desk.(*memstore.Store).Claim(t.Context(), most, time.Now().AddDate(5, 0, 0), time.Now().AddDate(6, 0, 0)))(t)
 	for _, j := range jobs {
-		if j.Kind != helpdesk.JobFileMail && j.Kind != helpdesk.JobWake {
+		if j.Kind != helpdesk.JobFileMail && j.Kind != helpdesk.JobWake && j.Kind != helpdesk.JobFacts {
 			t.Errorf("a job of kind %s", j.Kind)
 		}
 	}

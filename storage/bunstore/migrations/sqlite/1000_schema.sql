@@ -1811,31 +1811,52 @@ CREATE TABLE hw_conversation_facts (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     account_id INTEGER NOT NULL,
     conversation_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
+    mailbox_id INTEGER NOT NULL,
+    team_id INTEGER NOT NULL,
+    user_id INTEGER NOT NULL,
+    sla_id INTEGER NOT NULL,
+    channel TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    asked_at INTEGER NOT NULL,
+    first_reply_at INTEGER NOT NULL,
+    first_reply_by INTEGER NOT NULL,
+    business_reply INTEGER NOT NULL,
+    replies INTEGER NOT NULL,
+    touches INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    reopened INTEGER NOT NULL,
+    wait INTEGER NOT NULL,
+    resolved_at INTEGER NOT NULL,
     ended_at INTEGER NOT NULL,
-    rated_at INTEGER NOT NULL,
     replied_at INTEGER NOT NULL,
-    figures TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    rated_at INTEGER NOT NULL,
+    rated_by INTEGER NOT NULL,
+    first_reply_sla TEXT NOT NULL,
+    next_reply_sla TEXT NOT NULL,
+    resolution_sla TEXT NOT NULL,
     said TEXT NOT NULL,
+    closed TEXT NOT NULL,
     steps TEXT NOT NULL,
     UNIQUE (account_id, id),
     FOREIGN KEY (account_id, conversation_id) REFERENCES hw_conversations (account_id, id) ON DELETE CASCADE
 ) STRICT;
 CREATE INDEX hw_conversation_facts_conversation ON hw_conversation_facts (account_id, conversation_id, id);
-CREATE INDEX hw_conversation_facts_created ON hw_conversation_facts (account_id, created_at, figures);
-CREATE INDEX hw_conversation_facts_ended ON hw_conversation_facts (account_id, ended_at, created_at, figures);
-CREATE INDEX hw_conversation_facts_rated ON hw_conversation_facts (account_id, rated_at, figures) WHERE rated_at > 0;
+CREATE INDEX hw_conversation_facts_created ON hw_conversation_facts (account_id, created_at);
+CREATE INDEX hw_conversation_facts_ended ON hw_conversation_facts (account_id, ended_at, created_at);
+CREATE INDEX hw_conversation_facts_rated ON hw_conversation_facts (account_id, rated_at) WHERE rated_at > 0;
 CREATE INDEX hw_conversation_facts_replied ON hw_conversation_facts (account_id, replied_at, created_at);
 
 -- Up to where the log of an account was folded into facts: one row.
 CREATE TABLE hw_fact_logs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    account_id INTEGER NOT NULL,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
     seq INTEGER NOT NULL,
     folded_at INTEGER NOT NULL,
     again INTEGER NOT NULL,
     again_at INTEGER NOT NULL,
     again_id INTEGER NOT NULL,
-    UNIQUE (account_id, id),
-    FOREIGN KEY (account_id) REFERENCES hw_accounts (id) ON DELETE CASCADE
+    UNIQUE (account_id, id)
 ) STRICT;
