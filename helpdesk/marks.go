@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/helpwright/helpwright/storage/fault"
 	"github.com/helpwright/helpwright/storage/gather"
 )
@@ -47,13 +49,20 @@ func (s *Service) newMarks() *gather.Gatherer[mark, time.Time] {
 	})
 }
 
-// Run writes marks every two seconds until ctx ends: the last use of tokens and portal keys, members' activity, and which
-// replies were seen. At the end it writes the remaining ones. Without Run, requests write them every half minute, and the
-// program should call [Service.FlushMarks] before it exits. Killing the process loses the last seconds' marks.
-func (s *Service) Run(ctx context.Context) error { return s.marks.Run(ctx) }
+// Run writes marks every two seconds until ctx ends: the last use of tokens and portal keys, members' activity, which replies were
+// seen, and what readers of help centres did. At the end it writes the remaining ones. Without Run, requests write them every half
+// minute, and the program should call [Service.FlushMarks] before it exits. Killing the process loses the last seconds' marks.
+func (s *Service) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.marks.Run(ctx) })
+	group.Go(func() error { return s.readings.Run(ctx) })
+	return group.Wait()
+}
 
 // FlushMarks writes all collected marks.
-func (s *Service) FlushMarks(ctx context.Context) error { return s.marks.Flush(ctx) }
+func (s *Service) FlushMarks(ctx context.Context) error {
+	return errors.Join(s.marks.Flush(ctx), s.readings.Flush(ctx))
+}
 
 // writeMarks writes marks of one account, or of none.
 func (s *Service) writeMarks(ctx context.Context, batch []markEntry) error {

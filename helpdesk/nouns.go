@@ -34,6 +34,7 @@ type Declarations struct {
 	PortalKeys            storage.Declared[PortalKey, storage.NoFilter]
 	PushDevices           storage.Declared[PushDevice, PushDeviceFilter]
 	Ratings               storage.Declared[Rating, RatingFilter]
+	Readings              storage.Declared[SiteReading, ReadingFilter]
 	ReplyFiles            storage.Declared[ReplyFile, ReplyFileFilter]
 	RetentionPolicies     storage.Declared[RetentionPolicy, storage.NoFilter]
 	Roles                 storage.Declared[identity.Role, storage.NoFilter]
@@ -116,6 +117,7 @@ func Nouns() Declarations {
 		MemberMails:           memberMailNoun(),
 		PushDevices:           pushDeviceNoun(),
 		Ratings:               ratingNoun(),
+		Readings:              readingNoun(),
 		ReplyFiles:            replyFileNoun(),
 		RulePasses:            rulePassNoun(),
 		ReplayedConversations: replayedNoun(),
@@ -144,7 +146,7 @@ func (d Declarations) Plain() []storage.PlainNoun {
 		d.Companies, d.CompanyKeys, d.Fields,
 		d.SLAs, d.Rules, d.RuleSets, d.RuleRuns, d.RulePasses, d.RuleReplays, d.ReplayedConversations,
 		d.Surveys, d.Ratings, d.RetentionPolicies,
-		d.ConversationFacts, d.FactLogs,
+		d.ConversationFacts, d.FactLogs, d.Readings,
 	}
 }
 

@@ -49,6 +49,9 @@ func (d Reports) Get(ctx context.Context, name report.Name, q report.Query) (rep
 		return report.Report{}, err
 	}
 	out := report.Report{Name: name, Query: q, Measures: name.Measures()}
+	if name == report.HelpCentre {
+		return d.helpCentre(ctx, r, out, o.Zone)
+	}
 	if out.FoldedAt, err = d.foldedAt(ctx, r); err != nil {
 		return out, err
 	}
@@ -77,7 +80,7 @@ func tooManyLines() error {
 // options checks a query, completes it, and reads what its figures depend on.
 func (d Reports) options(ctx context.Context, r Reader, name report.Name, q *report.Query) (report.Options, error) {
 	var problems fault.Collector
-	if !slices.Contains(report.Names(), name) {
+	if name != report.HelpCentre && !slices.Contains(report.Names(), name) {
 		return report.Options{}, fault.Missing("report", 0)
 	}
 	q.Timezone = cmp.Or(q.Timezone, "UTC")
@@ -177,7 +180,7 @@ func (d Reports) Rows(ctx context.Context, name report.Name, q report.Query, mea
 		return none, err
 	}
 	tally := report.New(name, q, o)
-	if !tally.Want(measure, key) {
+	if name == report.HelpCentre || !tally.Want(measure, key) {
 		return none, fault.Field("measure", "is none of this report")
 	}
 	if err := tallyAll(ctx, r, tally); err != nil {

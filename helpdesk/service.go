@@ -125,6 +125,7 @@ type Config struct {
 type Service struct {
 	cfg       Config
 	marks     *gather.Gatherer[mark, time.Time]
+	readings  *gather.Gatherer[readBy, ReadingCounts]
 	address   string // client address of requests, see From
 	throttle  *throttle
 	gate      *gate
@@ -192,7 +193,7 @@ func New(cfg Config) (*Service, error) {
 		slaCache: newSLACache(),
 	}
 	s.cfg.Store = recorded(cfg.Store, cfg.Now, followUps{s.measure, s.handOut})
-	s.marks = s.newMarks()
+	s.marks, s.readings = s.newMarks(), s.newReadings()
 	return s, nil
 }
 
@@ -202,7 +203,7 @@ func New(cfg Config) (*Service, error) {
 func (s *Service) Bind(store Store) *Service {
 	bound := *s
 	bound.cfg.Store = recorded(store, s.cfg.Now, followUps{s.measure, s.handOut})
-	bound.marks = bound.newMarks()
+	bound.marks, bound.readings = bound.newMarks(), bound.newReadings()
 	return &bound
 }
 

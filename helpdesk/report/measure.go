@@ -171,6 +171,8 @@ func measuresOf(n Name) []measured {
 		return []measured{counted(Rated, one("rated", (*Fact).rated, ColumnVerdict)), with(verdictGood), with(verdictNeutral), with(verdictBad), satisfied}
 	case SLA:
 		return slaMeasures()
+	case HelpCentre:
+		return helpCentreMeasures()
 	case Channels:
 		return append(append([]measured{created, resolved}, replyMedian...), resolutionMedian...)
 	}

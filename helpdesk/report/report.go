@@ -23,9 +23,12 @@ const (
 	Ratings    Name = "ratings"     // how customers found the answers
 	SLA        Name = "sla"         // targets that were met and breached
 	Channels   Name = "channels"    // how conversations came
+
+	// HelpCentre says what readers of help centres did. It is no report on conversations: see [HelpCentreFigures].
+	HelpCentre Name = "help_centre"
 )
 
-// Names lists the reports. There is none of the help centre: its views are counted without their days, and searches are not counted.
+// Names lists the reports on conversations.
 func Names() []Name {
 	return []Name{Volume, BusyHours, FirstReply, Resolution, Replies, Backlog, Team, Tags, Ratings, SLA, Channels}
 }
@@ -59,6 +62,7 @@ type Query struct {
 	UserID     int64
 	TagID      int64
 	CalendarID int64 // durations count its business hours; 0: all hours
+	SiteID     int64 // of HelpCentre alone
 }
 
 // Unit is the unit of a measure.
@@ -231,6 +235,8 @@ func (n Name) Groups() []Group {
 	switch n {
 	case BusyHours:
 		return []Group{ByHour}
+	case HelpCentre:
+		return spans
 	case FirstReply, Resolution:
 		return slices.Concat(spans, []Group{ByStatistics}, things)
 	case Team:

@@ -275,6 +275,16 @@ func lists() []explained {
 		_, err := helpdesk.Nouns().ConversationFacts.Reader(r).List(ctx, helpdesk.ConversationFactFilter{ConversationIDs: []int64{1, 2}}, seek)
 		return err
 	})
+	for name, filter := range map[string]helpdesk.ReadingFilter{
+		"/day":      {SiteIDs: []int64{1}, Days: []string{"2026-11-29"}, Queries: []string{"", "a"}, ArticleIDs: []int64{0, 1}},
+		"/searches": {SiteIDs: []int64{1}, Days: []string{"2026-11-28", "2026-11-29"}},
+		"/totals":   {Days: []string{"2026-11-28", "2026-11-29"}, Queries: []string{""}, ArticleIDs: []int64{0}},
+	} {
+		add("Readings"+name, true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, seek storage.Seek) error {
+			_, err := helpdesk.Nouns().Readings.Reader(r).List(ctx, filter, seek)
+			return err
+		})
+	}
 	for _, clock := range []report.Clock{report.Created, report.Resolved, report.Rated, report.Replied, report.Open} {
 		add("Facts/"+string(clock), true, func(ctx context.Context, _ *bunstore.DB, r helpdesk.Reader, _ storage.Seek) error {
 			_, err := r.Facts(ctx, report.Read{

@@ -96,6 +96,13 @@ func (w *world) newFactLog(seq int64) helpdesk.FactLog {
 	return helpdesk.FactLog{Seq: seq, FoldedAt: at(2), Again: true, AgainAt: at(1), AgainID: 7}
 }
 
+func (w *world) newReading(n int) helpdesk.SiteReading {
+	return helpdesk.SiteReading{
+		SiteID: 7, Day: "2026-11-29", Locale: "de", Query: fmt.Sprintf("größe %s %d", w.mark, n), ArticleID: 3, Queries: 2,
+		ReadingCounts: helpdesk.ReadingCounts{Views: 9, Searches: 8, Unanswered: 3, Clicks: 2, Contacts: 1},
+	}
+}
+
 func (w *world) newSLA(name string) helpdesk.SLA {
 	return helpdesk.SLA{
 		Name: name + " " + w.mark, Key: name + w.mark, Position: 2, CalendarID: w.calendar.ID, FirstReply: 60, NextReply: 90, Resolution: 600, DueSoon: 75,
@@ -197,6 +204,10 @@ func (w *world) automate(ctx context.Context, tx helpdesk.Tx) error {
 		return err
 	}
 	if err := declared.FactLogs.Rows(tx).Insert(ctx, &w.factLog); err != nil {
+		return err
+	}
+	w.reading = w.newReading(1)
+	if err := declared.Readings.Rows(tx).Insert(ctx, &w.reading); err != nil {
 		return err
 	}
 	return w.addRules(ctx, tx)

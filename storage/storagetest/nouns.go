@@ -242,6 +242,13 @@ func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			held:  func(w *world) helpdesk.FactLog { return w.factLog },
 			fresh: func(w *world, n int) helpdesk.FactLog { return w.newFactLog(int64(n) + 100) },
 		}),
+		declaredOf("Readings", declared.Readings, noun[reader, tx, helpdesk.SiteReading, helpdesk.ReadingFilter]{
+			list: func(w *world) helpdesk.ReadingFilter {
+				return helpdesk.ReadingFilter{SiteIDs: []int64{7}, Days: []string{w.reading.Day}, ArticleIDs: []int64{3}}
+			},
+			held:  func(w *world) helpdesk.SiteReading { return w.reading },
+			fresh: func(w *world, n int) helpdesk.SiteReading { return w.newReading(n + 100) },
+		}),
 		declaredOf("RuleRuns", declared.RuleRuns, noun[reader, tx, helpdesk.RuleRun, helpdesk.RuleRunFilter]{
 			refers: true,
 			list:   func(w *world) helpdesk.RuleRunFilter { return helpdesk.RuleRunFilter{RuleID: w.rule.ID} },

@@ -80,6 +80,7 @@ type world struct {
 	retention    helpdesk.RetentionPolicy
 	folded       helpdesk.ConversationFact
 	factLog      helpdesk.FactLog
+	reading      helpdesk.SiteReading
 	ruleRun      helpdesk.RuleRun
 	replay       helpdesk.RuleReplay
 	replayed     helpdesk.ReplayedConversation

@@ -1860,3 +1860,23 @@ CREATE TABLE hw_fact_logs (
     again_id INTEGER NOT NULL,
     UNIQUE (account_id, id)
 ) STRICT;
+
+-- What readers of a site did on a day, without a mark of who they were. Rows with neither a query nor an article count all.
+CREATE TABLE hw_readings (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    account_id INTEGER NOT NULL REFERENCES hw_accounts (id) ON DELETE CASCADE,
+    site_id INTEGER NOT NULL,
+    day TEXT NOT NULL,
+    locale TEXT NOT NULL,
+    query TEXT NOT NULL,
+    article_id INTEGER NOT NULL,
+    queries INTEGER NOT NULL,
+    views INTEGER NOT NULL,
+    searches INTEGER NOT NULL,
+    unanswered INTEGER NOT NULL,
+    clicks INTEGER NOT NULL,
+    contacts INTEGER NOT NULL,
+    UNIQUE (account_id, id)
+) STRICT;
+CREATE UNIQUE INDEX hw_readings_key ON hw_readings (account_id, query, article_id, site_id, day, locale);
+CREATE INDEX hw_readings_site ON hw_readings (account_id, site_id, day);
