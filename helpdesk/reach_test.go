@@ -876,6 +876,12 @@ func reachOf() map[string]struct {
 		"Reports.Rows": {own, func(c context.Context, d desk, _ w) (any, error) {
 			return say(d.Reports().Rows(c, figures.Volume, everReported(), "created", "", page))
 		}},
+		"Reports.Searches": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Reports().Searches(c, helpdesk.SearchQuery{SiteID: 1}))
+		}},
+		"Reports.ContactsAfter": {own, func(c context.Context, d desk, _ w) (any, error) {
+			return say(d.Reports().ContactsAfter(c, 1, []int64{1}))
+		}},
 		"Reports.Each": {own, func(c context.Context, d desk, _ w) (any, error) {
 			var all []figures.Fact
 			err := d.Reports().Each(c, everReported(), func(f figures.Fact) error {

@@ -161,7 +161,7 @@ func readProbes() map[string]readProbe {
 			return nonZero(len(found) > 0, v), err
 		}},
 		"Facts": {ofAccount, false, func(ctx context.Context, r r, _ *world) (any, error) {
-			return answer(r.Facts(ctx, report.Read{Clock: report.Created, From: at(-1), To: at(9), Columns: []report.Column{report.ColumnConversation}}))
+			return answer(r.Facts(ctx, report.Read{Clock: report.Created, From: at(-1), To: at(9), Columns: []report.Column{report.ColumnConversation, report.ColumnChannel}}))
 		}},
 		"KnownTerms": {ofAccount, false, func(ctx context.Context, r r, v *world) (any, error) {
 			known, err := r.KnownTerms(ctx, []string{"known", "unknown"})

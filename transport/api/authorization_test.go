@@ -91,6 +91,7 @@ var valid = map[string]string{
 	"replayRule":                "rule_id={rule_id}",
 	"importCustomers":           "--cut\nContent-Disposition: form-data; name=\"file\"; filename=\"x.csv\"\n\nemail\n--cut--\n",
 	"listReportRows":            "measure=created",
+	"listSearches":              "site_id=1",
 	"startCustomerImport":       "dry_run=1",
 	"createCompany":             "name=X",
 	"updateCompany":             "name=X",

@@ -50,8 +50,8 @@ type reportLine struct {
 
 type reportFigure struct {
 	Value *float64 `json:"value" description:"Null: there is nothing to compute it from."`
-	Of    int64    `json:"of" description:"The number of conversations that it rests on."`
-	Rows  string   `json:"rows" description:"URL of these conversations, see listReportRows."`
+	Of    int64    `json:"of" description:"The number of conversations that it rests on; of help_centre, what readers did."`
+	Rows  *string  `json:"rows" description:"URL of these conversations, see listReportRows. Null in help_centre."`
 }
 
 // conversationFact is what reports know of a conversation, as the API shows it.
@@ -100,6 +100,7 @@ type reportQuery struct {
 	UserID     int64  `query:"user_id" description:"Only conversations of this user; in the report team, only what this user did."`
 	TagID      int64  `query:"tag_id" description:"Only conversations with this tag."`
 	CalendarID int64  `query:"calendar_id" description:"First replies and resolutions take only these business hours."`
+	SiteID     int64  `query:"site_id" description:"Only readers of this site. Of help_centre alone."`
 }
 
 type reportIn struct {
@@ -125,7 +126,7 @@ func (a *api) addReports(t *transport.Table) {
 		return transport.Operation{ID: id, Method: http.MethodGet, Path: path, Tag: "Reports", Summary: summary, Description: description}
 	}
 	var names []string
-	for _, n := range report.Names() {
+	for _, n := range reportNames() {
 		names = append(names, string(n))
 	}
 	const facts = "Each conversation that began in the period, by id, whatever the report counts; spam and drafts are left out. Needs reports.view."
@@ -136,7 +137,11 @@ func (a *api) addReports(t *transport.Table) {
 	transport.Handle(t, a.desk, op("getReport", reportPath, "Retrieve a report",
 		"One of: "+strings.Join(names, ", ")+". Days, weeks, months and hours are those of the time zone, also when they have 23 or 25 hours. What "+
 			"happened in the last seconds may be missing. A period that is long ago is not frozen: conversations that are merged, moved or deleted take "+
-			"their figures along. Members who are limited to mailboxes get the figures of these. Needs reports.view."), a.getReport)
+			"their figures along. help_centre counts what readers of sites did, by their days of UTC and without a mark of who they were: its deflection is the "+
+			"share of searches after which an article was opened, less the messages that were written all the same. Members who are limited to mailboxes get the figures of these. Needs reports.view."), a.getReport)
+	transport.Handle(t, a.desk, op("listSearches", reportsPath+"/help_centre/searches", "List what readers searched for",
+		"The commonest first, at most 200. What fewer than three readers searched for in the period is left out, and words that look like an address or "+
+			"a number of somebody are not kept. Searches are those of the search page, not what is suggested while a reader types. Needs reports.view."), listSearches)
 	transport.HandlePage(t, a.desk, op("listReportRows", reportPath+"/rows", "List the conversations of a figure",
 		"By id, with what each adds: the statistic of the measure over all values is the figure. With the parameters of the report. Needs reports.view."),
 		func(ctx context.Context, d *helpdesk.Desk, in reportRowsIn) (storage.Page[reportRow], error) {
@@ -153,10 +158,13 @@ func (a *api) addReports(t *transport.Table) {
 		})
 }
 
+// reportNames lists all reports.
+func reportNames() []report.Name { return append(report.Names(), report.HelpCentre) }
+
 // query returns what the input asks for.
 func (in reportIn) query(now time.Time) (report.Query, error) {
 	var problems fault.Collector
-	q := report.Query{Timezone: in.Timezone, MailboxID: in.MailboxID, TeamID: in.TeamID, UserID: in.UserID, TagID: in.TagID, CalendarID: in.CalendarID}
+	q := report.Query{Timezone: in.Timezone, MailboxID: in.MailboxID, TeamID: in.TeamID, UserID: in.UserID, TagID: in.TagID, CalendarID: in.CalendarID, SiteID: in.SiteID}
 	zone, err := zones.Zone(cmp.Or(in.Timezone, "UTC"))
 	if !problems.Check(err == nil, "timezone", "is not a time zone, such as Europe/Berlin") {
 		return q, problems.Err()
@@ -168,7 +176,7 @@ func (in reportIn) query(now time.Time) (report.Query, error) {
 	switch q.GroupBy = report.Group(in.GroupBy); {
 	case in.GroupBy == "none":
 		q.GroupBy = report.ByNothing
-	case in.GroupBy == "" && slices.Contains(report.Names(), report.Name(in.Name)):
+	case in.GroupBy == "" && slices.Contains(reportNames(), report.Name(in.Name)):
 		q.GroupBy = report.Name(in.Name).Groups()[0]
 	}
 	return q, problems.Err()
@@ -211,8 +219,10 @@ func (a *api) showLine(d *helpdesk.Desk, r report.Report, q report.Query, line r
 		if !line.Figures[n].None {
 			f.Value = &line.Figures[n].Value
 		}
-		rest.Set("measure", m.Key)
-		f.Rows = base + rest.Encode()
+		if r.Name != report.HelpCentre { // nobody knows who the readers were
+			rest.Set("measure", m.Key)
+			f.Rows = new(base + rest.Encode())
+		}
 		out.Figures[m.Key] = f
 	}
 	return out

@@ -38,6 +38,7 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 	fill(&cfg.Addr, func(r *http.Request) netip.Addr { return transport.ClientAddr(r, s.cfg.TrustedProxies) })
 	fill(&cfg.Contact, s.takeMessage)
 	fill(&cfg.Questions, s.questions)
+	fill(&cfg.Read, s.count)
 	fill(&cfg.Limit, readerLimits(s.cfg.PublicRateLimit, s.cfg.Now))
 	if who := s.cfg.Authenticate; who != nil {
 		fill(&cfg.Caller, func(r *http.Request) (kb.Caller, error) {
@@ -61,6 +62,24 @@ func (s *Server) siteConfig(keys [][]byte) site.Config {
 		fill(&cfg.User, func(id int64) kb.Caller { return s.service.AsSignedIn(id) })
 	}
 	return cfg
+}
+
+// count counts what a reader of a site did.
+func (s *Server) count(ctx context.Context, of kb.Site, r site.Reading) {
+	reading := helpdesk.SiteReading{SiteID: of.ID, Locale: r.Locale, Query: r.Query, ArticleID: r.ArticleID}
+	switch r.What {
+	case site.Viewed:
+		reading.Views = 1
+	case site.Searched:
+		reading.Searches = 1
+	case site.FoundNone:
+		reading.Searches, reading.Unanswered = 1, 1
+	case site.Opened:
+		reading.Clicks = 1
+	case site.Wrote:
+		reading.Contacts = 1
+	}
+	s.service.CountReading(ctx, of.AccountID, reading)
 }
 
 // questions are the fields that the contact form of a site asks for.

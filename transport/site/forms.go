@@ -179,7 +179,7 @@ func (v *visit) contact(locale string) error {
 			status = http.StatusUnprocessableEntity
 		}
 	}
-	c.Token = v.h.seal("contact", v.site.ID, strconv.FormatInt(v.h.cfg.Now().UnixNano(), 36))
+	c.Token = v.h.seal("contact", v.site.ID, strconv.FormatInt(v.h.cfg.Now().UnixNano(), 36)+" "+v.source())
 	c.Salt, c.Bits = c.Token, max(v.h.cfg.WorkBits, 0)
 	return v.write(status, theme.PageContact, p)
 }
@@ -282,7 +282,7 @@ func plausible(email string) bool {
 // deliver sends the message unless it looks automated.
 func (v *visit) deliver(p *theme.Page, answers map[string][]string, files []*multipart.FileHeader, problem func(field, text string, args ...any)) error {
 	c, token := p.Contact, v.r.PostFormValue("token")
-	_, age, ok := v.h.unseal("contact", v.site.ID, token)
+	data, age, ok := v.h.unseal("contact", v.site.ID, token)
 	switch {
 	case !v.sameOrigin() || !ok || age > formLife:
 		problem("", "This page was open too long. Please send it again.")
@@ -309,6 +309,7 @@ func (v *visit) deliver(p *theme.Page, answers map[string][]string, files []*mul
 	switch {
 	case err == nil:
 		c.Sent = true
+		v.wrote(p.Locale, data)
 	case f != nil && (f.Kind == fault.Invalid || f.Kind == fault.TooLarge):
 		v.refused(f, files, problem)
 	case f != nil && f.Kind == fault.NotFound: // the mailbox was deleted
@@ -359,7 +360,10 @@ func (v *visit) view(name string) error {
 	h.Set("Cache-Control", "no-store")
 	id, ok := kb.ParsePageName(name)
 	if ok && v.r.Method != http.MethodHead && !robot(v.r.UserAgent()) && v.sameOrigin() && !v.limited(LimitView) {
-		if err := v.CountView(v.ctx(), id); err != nil && !fault.Is(err, fault.NotFound) {
+		switch err := v.CountView(v.ctx(), id); {
+		case err == nil:
+			v.count(Reading{What: Viewed, Locale: v.site.DefaultLocale, ArticleID: id})
+		case !fault.Is(err, fault.NotFound):
 			return err
 		}
 	}

@@ -565,10 +565,7 @@ func (v *visit) search(locale string) error {
 	if !v.allow(http.MethodGet, http.MethodHead) {
 		return nil
 	}
-	words := strings.TrimSpace(v.r.URL.Query().Get("query"))
-	if r := []rune(words); len(r) > 200 {
-		words = string(r[:200])
-	}
+	words := searchWords(v.r.URL)
 	p := v.page(theme.PageSearch, locale)
 	p.NoIndex = true
 	p.Search = &theme.Search{Query: words}
@@ -585,6 +582,7 @@ func (v *visit) search(locale string) error {
 			if err := v.answer(p, words); err != nil {
 				return err
 			}
+			v.searched(p, words)
 		}
 	}
 	if len(p.Search.Results) == 0 {
@@ -594,6 +592,18 @@ func (v *visit) search(locale string) error {
 		}
 	}
 	return v.write(http.StatusOK, theme.PageSearch, p)
+}
+
+// searched counts a search.
+func (v *visit) searched(p *theme.Page, words string) {
+	if v.r.Method != http.MethodGet {
+		return
+	}
+	what := Searched
+	if len(p.Search.Results) == 0 {
+		what = FoundNone
+	}
+	v.count(Reading{What: what, Locale: p.Locale, Query: words})
 }
 
 func (v *visit) results(p *theme.Page, words string) error {

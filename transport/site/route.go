@@ -181,6 +181,7 @@ func (v *visit) inLocale(given, locale, rest string) error {
 		if plain, ok := strings.CutSuffix(name, ".md"); ok {
 			return v.markdown(locale, plain)
 		}
+		v.opened(locale)
 		return v.cached(theme.PageArticle, locale, func(p *theme.Page) error { return v.article(p, name) })
 	case kind == kb.CollectionPages && name != "":
 		return v.cached(theme.PageCollection, locale, func(p *theme.Page) error { return v.collection(p, name) })

@@ -52,6 +52,8 @@ type Config struct {
 	// Questions returns what the contact form of a site asks for besides the message. A NotFound fault means that messages cannot
 	// be sent. nil: nothing.
 	Questions func(ctx context.Context, s kb.Site) ([]Question, error)
+	// Read is told what readers do. It must not wait, and its context may end. nil: nobody counts it.
+	Read func(ctx context.Context, s kb.Site, r Reading)
 	// MaxUpload is the maximum total size of the files of a message in bytes; 0: 20 MiB.
 	MaxUpload int64
 
@@ -332,7 +334,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) error {
 		mounted = strings.TrimSuffix(h.base.Path, "/")
 		r = below(mounted, r)
 	}
-	if h.cache.serve(w, r) {
+	if counted := h.cfg.Read != nil && fromSearch(r); !counted && h.cache.serve(w, r) {
 		return nil
 	}
 	s, rest, at, err := h.find(r.Context(), hostname(r.Host), strings.TrimPrefix(r.URL.Path, mounted), key(r) != "")
