@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -57,6 +58,9 @@ func (c *pageChecker) accessible(tab *browser.Tab, name string, which axeRules) 
 	c.t.Helper()
 	for _, v := range c.violations(tab, which) {
 		for _, n := range v.Nodes {
+			if v.ID == "target-size" && strings.Contains(n.FailureSummary, "partially obscured") && c.largeInView(tab, n.Target) {
+				continue
+			}
 			c.t.Errorf("%s: %s: %s\n%s\n%s", name, v.ID, v.Help, n.HTML, n.FailureSummary)
 		}
 	}
@@ -64,7 +68,27 @@ func (c *pageChecker) accessible(tab *browser.Tab, name string, which axeRules) 
 
 type violation struct {
 	ID, Help string
-	Nodes    []struct{ HTML, FailureSummary string }
+	Nodes    []struct {
+		HTML, FailureSummary string
+		Target               []string
+	}
+}
+
+// largeInView reports whether a target is large enough once it is scrolled to the middle: a bar that stays in view covers a part of
+// what happens to be at the edge.
+func (c *pageChecker) largeInView(tab *browser.Tab, target []string) bool {
+	c.t.Helper()
+	if len(target) != 1 {
+		return false
+	}
+	script := fmt.Sprintf(`(async () => {
+		const target = document.querySelector(%q);
+		if (!target) return false;
+		target.scrollIntoView({block: "center"});
+		const r = await axe.run(target, {resultTypes: ["violations"], runOnly: ["target-size"]});
+		return r.violations.length === 0;
+	})()`, target[0])
+	return browser.Eval[bool](tab, script)
 }
 
 func (c *pageChecker) violations(tab *browser.Tab, which axeRules) []violation {

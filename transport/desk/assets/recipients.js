@@ -125,6 +125,7 @@ function suggest(input, block) {
     event.preventDefault();
     event.stopPropagation();
   });
+  if (document.activeElement === input && input.value !== input.defaultValue) ask(); // typed before this script arrived
 }
 
 function dress() {
