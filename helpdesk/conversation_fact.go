@@ -70,13 +70,13 @@ func conversationFactNoun() storage.Declared[ConversationFact, ConversationFactF
 			{Name: "next_reply_sla", Field: func(t *ConversationFact) any { return (*string)(&t.NextReplySLA) }},
 			{Name: "resolution_sla", Field: func(t *ConversationFact) any { return (*string)(&t.ResolutionSLA) }},
 			{Name: "said", Field: func(t *ConversationFact) any {
-				return storage.Objects(&t.Said, func(report.Reply) []string { return nil })
+				return storedReplies(&t.Said)
 			}},
 			{Name: "closed", Field: func(t *ConversationFact) any {
-				return storage.Objects(&t.Closed, func(report.Gap) []string { return nil })
+				return storedGaps(&t.Closed)
 			}},
 			{Name: "steps", Field: func(t *ConversationFact) any {
-				return storage.Objects(&t.Steps, func(s report.Step) []string { return []string{string(s.What)} })
+				return storedSteps(&t.Steps)
 			}},
 		},
 		Where: func(f ConversationFactFilter) []storage.Condition {

@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -437,22 +436,7 @@ func tally(t *testing.T, facts []report.Fact, name report.Name, q report.Query, 
 func facts(all []ticket) []report.Fact {
 	out := make([]report.Fact, len(all))
 	for n, c := range all {
-		out[n] = stored(report.Fold(c.input()))
-	}
-	return out
-}
-
-// stored returns a fact as a database returns it.
-func stored(f report.Fact) report.Fact {
-	out := f
-	for _, list := range []struct{ from, to any }{{f.Said, &out.Said}, {f.Closed, &out.Closed}, {f.Steps, &out.Steps}} {
-		text, err := json.Marshal(list.from)
-		if err == nil {
-			err = json.Unmarshal(text, list.to)
-		}
-		if err != nil {
-			panic(err)
-		}
+		out[n] = report.Fold(c.input())
 	}
 	return out
 }

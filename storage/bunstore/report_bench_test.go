@@ -3,7 +3,6 @@ package bunstore_test
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -105,10 +104,6 @@ func (s *bench) reported(b *testing.B, n int) {
 func (s *bench) insertFacts(ctx context.Context, tx *sql.Tx, began time.Time, at, batch, n int) error {
 	step := 3 * 365 * 24 * time.Hour / time.Duration(n)
 	lines := make([]string, 0, batch)
-	list := func(v any) string {
-		text, _ := json.Marshal(v)
-		return string(text)
-	}
 	none := time.Time{}.UnixMicro()
 	for i := at; i < at+batch; i++ {
 		created := began.Add(step * time.Duration(i)).Truncate(time.Second)
@@ -117,13 +112,13 @@ func (s *bench) insertFacts(ctx context.Context, tx *sql.Tx, began time.Time, at
 		if i%10 > 0 {
 			at := created.Add(time.Duration(i*7919%200_000) * time.Second)
 			first, by, business, wait, replies = at.UnixMicro(), i%31, i*7919%50_000, i*7919%300_000, 2
-			said = list([]report.Reply{{At: at, UserID: int64(by)}, {At: at.Add(time.Hour), UserID: int64(i % 29)}})
+			said = fmt.Sprintf(`[{"at":%d,"by":%d},{"at":%d,"by":%d}]`, at.UnixMicro(), by, at.Add(time.Hour).UnixMicro(), i%29)
 			ended, replied = created.Add(time.Duration(i*7919%900_000)*time.Second).UnixMicro(), at.Add(time.Hour).UnixMicro()
 			resolved = ended
 		}
 		reopened, closed := 0, "[]"
 		if i%8 == 0 {
-			reopened, closed = 1, list([]report.Gap{{From: created.Add(time.Hour), To: created.Add(2 * time.Hour)}})
+			reopened, closed = 1, fmt.Sprintf(`[{"from":%d,"to":%d}]`, created.Add(time.Hour).UnixMicro(), created.Add(2*time.Hour).UnixMicro())
 		}
 		verdict, rated, ratedBy := "", none, 0
 		if i%6 == 0 {
