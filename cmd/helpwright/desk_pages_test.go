@@ -153,6 +153,7 @@ func (a *agents) pages() []deskPage {
 		{"help", "/help/1"}, {"help-article", "/help/1/a/1"}, {"help-translation", "/help/1/a/1?to=de"}, {"help-translation-rtl", "/help/1/a/1?to=ar"}, {"help-plain", "/help/1/a/1?to=de&plain=1"},
 		{"forgot", "/../../forgot"}, {"setup-team", "/setup/team"}, {"setup-mailbox", "/setup/mailbox"}, {"setup-colleagues", "/setup/colleagues"},
 		{"help-history", "/help/1/a/1/history"}, {"help-revision", "/help/1/a/1/history/1"}, {"help-files", "/help/1/files"}, {"help-look", "/help/1/look"}, {"help-search", "/help/1/search"},
+		{"help-searches", "/help/1/feedback/searches"}, {"help-searches-all", "/help/1/feedback/searches?show=all"}, {"help-readers", "/help/1/feedback/articles"}, {"reports-help-centre", "/reports/help-centre"},
 	}
 }
 

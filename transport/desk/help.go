@@ -69,6 +69,7 @@ func (h *Handler) routeHelp() {
 		"GET /help/{site}/files/{file}/{key}/{name}":   (*helpVisit).siteFile,
 		"GET /help/{site}/feedback":                    (*helpVisit).feedbackPage,
 		"GET /help/{site}/feedback/articles":           (*helpVisit).readersPage,
+		"GET /help/{site}/feedback/searches":           (*helpVisit).searchesPage,
 		"POST /help/{site}/feedback/{id}":              (*helpVisit).markFeedback,
 		"GET /help/{site}/search":                      (*helpVisit).searchPage,
 		"POST /help/{site}/search":                     (*helpVisit).saveSearch,

@@ -769,6 +769,7 @@ func (hv *helpVisit) newArticlePage() error {
 	q := hv.r.URL.Query()
 	view := hv.newView(postedText{})
 	view.NewCollection, view.NewCategory = number(q.Get("collection")), number(q.Get("category"))
+	view.Name = q.Get("title")
 	if c, i := number(q.Get("conversation")), number(q.Get("answer")); c != 0 && i != 0 {
 		talk, err := hv.Conversations().Get(hv.ctx(), c)
 		if err != nil {

@@ -3,6 +3,7 @@ package desk
 import (
 	"net/url"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/storage"
 )
@@ -34,6 +35,7 @@ type readersView struct {
 	Tabs       []option
 	Rows       []readRow
 	Next       string
+	Messages   bool // they are shown
 }
 
 type readRow struct {
@@ -43,16 +45,20 @@ type readRow struct {
 	Few                   bool
 	Feedback              int64
 	FeedbackURL           string
+	Messages              string
 }
 
-// feedbackTabs are the two pages about readers.
-func (hv *helpVisit) feedbackTabs(articles bool) []option {
+// feedbackTabs are the pages about readers.
+func (hv *helpVisit) feedbackTabs(page string) []option {
 	var tabs []option
 	if hv.may(kb.FeedbackView) {
-		tabs = append(tabs, option{Text: hv.words.T("Feedback"), URL: hv.here("/feedback"), Active: !articles})
+		tabs = append(tabs, option{Text: hv.words.T("Feedback"), URL: hv.here("/feedback"), Active: page == ""})
 	}
 	if hv.may(kb.ArticlesView) {
-		tabs = append(tabs, option{Text: hv.words.T("Articles by views"), URL: hv.here("/feedback/articles"), Active: articles})
+		tabs = append(tabs, option{Text: hv.words.T("Articles by views"), URL: hv.here("/feedback/articles"), Active: page == "articles"})
+	}
+	if hv.visit.may(identity.ReportsView) {
+		tabs = append(tabs, option{Text: hv.words.T("Searches"), URL: hv.here("/feedback/searches"), Active: page == "searches"})
 	}
 	return tabs
 }
@@ -74,7 +80,7 @@ func (hv *helpVisit) feedbackPage() error {
 		return err
 	}
 	view := feedbackView{
-		Back: hv.here(""), Name: hv.site.Name, Tabs: hv.feedbackTabs(false), CanUpdate: hv.may(kb.FeedbackUpdate), ShowsOpen: show == "open",
+		Back: hv.here(""), Name: hv.site.Name, Tabs: hv.feedbackTabs(""), CanUpdate: hv.may(kb.FeedbackUpdate), ShowsOpen: show == "open",
 		Any: show == "all" && filter.ArticleID == 0,
 	}
 	at := func(show string, article int64, after string) string {
@@ -163,13 +169,18 @@ func (hv *helpVisit) readersPage() error {
 	if err != nil {
 		return err
 	}
-	view := readersView{Back: hv.here(""), Name: hv.site.Name, Tabs: hv.feedbackTabs(true)}
+	view := readersView{Back: hv.here(""), Name: hv.site.Name, Tabs: hv.feedbackTabs("articles")}
 	sees := hv.may(kb.FeedbackView)
+	messages, err := hv.messagesAfter(page.Items)
+	if err != nil {
+		return err
+	}
+	view.Messages = messages != nil
 	for _, a := range page.Items {
 		t, r := hv.text(a.Revision.Text), a.Revision
 		row := readRow{
 			Title: t.Title, Lang: t.Locale, Dir: direction(t.Locale), URL: hv.here("/a/" + itoa(a.Article.ID)), Views: hv.words.whole(a.Article.Views),
-			Feedback: a.Article.Feedbacks,
+			Feedback: a.Article.Feedbacks, Messages: hv.words.whole(messages[a.Article.ID]),
 		}
 		if votes := r.Positive + r.Negative; votes > 0 {
 			row.Helpful, row.Few = hv.words.percent(100*float64(r.Positive)/float64(votes)), votes < fewConversations
@@ -184,4 +195,16 @@ func (hv *helpVisit) readersPage() error {
 		view.Next = hv.here("/feedback/articles?after=" + url.QueryEscape(page.Next))
 	}
 	return hv.showHelp("help-readers", hv.words.T("Articles by views"), view, 0)
+}
+
+// messagesAfter counts the messages that were written from the pages of articles; nil for members who do not see reports.
+func (hv *helpVisit) messagesAfter(articles []kb.ArticleRevision) (map[int64]int64, error) {
+	if !hv.visit.may(identity.ReportsView) {
+		return nil, nil
+	}
+	ids := make([]int64, len(articles))
+	for i, a := range articles {
+		ids[i] = a.Article.ID
+	}
+	return hv.Reports().ContactsAfter(hv.ctx(), hv.site.ID, ids)
 }

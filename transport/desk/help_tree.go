@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/helpwright/helpwright/helpdesk/identity"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/theme"
 	"github.com/helpwright/helpwright/storage"
@@ -110,6 +111,8 @@ func (hv *helpVisit) fillTreeBar(view *treeView) error {
 		view.Feedback = hv.here("/feedback")
 	} else if hv.may(kb.ArticlesView) {
 		view.Feedback = hv.here("/feedback/articles")
+	} else if hv.visit.may(identity.ReportsView) {
+		view.Feedback = hv.here("/feedback/searches")
 	}
 	if hv.may(kb.SitesUpdate) {
 		view.Look, view.Search = hv.here("/look"), hv.here("/search")

@@ -95,7 +95,7 @@ func (rv *reportVisit) address(path string, changes ...string) string {
 
 // rowsURL is where the conversations of a figure are listed; "" if it rests on none.
 func (rv *reportVisit) rowsURL(name report.Name, by report.Group, measure, key string, f report.Figure) string {
-	if f.Of == 0 {
+	if f.Of == 0 || name == report.HelpCentre {
 		return ""
 	}
 	return rv.address("/reports/"+string(name)+"/rows", "by", string(by), "measure", measure, "key", key)
@@ -155,8 +155,11 @@ type hidden struct{ Name, Value string }
 // reportTabs are the pages, by the last part of their address.
 var reportTabs = [][2]string{
 	{"", say("Overview")}, {"team", say("Members and teams")}, {"tags", say("Tags")}, {"mailboxes", say("Mailboxes and channels")},
-	{"hours", say("Busy hours")},
+	{"hours", say("Busy hours")}, {helpCentreTab, say("Help centre")},
 }
+
+// helpCentreTab is the page about readers. It has neither conversations nor filters.
+const helpCentreTab = "help-centre"
 
 // frame fills in what all pages have; path is the last part of the page's address.
 func (rv *reportVisit) frame(page string) (reportsFrame, error) {
@@ -177,6 +180,9 @@ func (rv *reportVisit) frame(page string) (reportsFrame, error) {
 		if t[0] != "" {
 			to += "/" + t[0]
 		}
+		if t[0] == helpCentreTab && !rv.seesHelp() {
+			continue
+		}
 		f.Tabs = append(f.Tabs, option{Text: rv.words.T(t[1]), URL: rv.address(to), Active: t[0] == page})
 		if t[0] == page {
 			f.Title = rv.words.T(t[1])
@@ -195,7 +201,7 @@ func (rv *reportVisit) frame(page string) (reportsFrame, error) {
 			f.Own.Kept = append(f.Own.Kept, hidden{name, value})
 		}
 	}
-	if err := rv.readers(&f); err != nil {
+	if err := rv.readers(&f); err != nil || page == helpCentreTab {
 		return f, err
 	}
 	return f, rv.filters(&f, path)

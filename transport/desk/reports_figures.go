@@ -31,7 +31,7 @@ func (w words) figureText(m report.Measure, f report.Figure) string {
 
 // few says that a figure rests on few conversations. A number of conversations says so itself.
 func (w words) few(m report.Measure, f report.Figure) string {
-	if f.None || m.Statistic == report.Sum || f.Of >= fewConversations || f.Of == 0 {
+	if f.None || m.Key == "deflection" || m.Statistic == report.Sum || f.Of >= fewConversations || f.Of == 0 {
 		return ""
 	}
 	return w.N(int(f.Of), "Only %s conversation|Only %s conversations")

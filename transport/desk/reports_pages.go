@@ -89,8 +89,9 @@ func (rv *reportVisit) page() error {
 	name := rv.r.PathValue("page")
 	fill, known := map[string]func(*reportsView) error{
 		"team": rv.teamPanels, "tags": rv.tagPanels, "mailboxes": rv.mailboxPanels, "hours": rv.hourPanels,
+		helpCentreTab: rv.helpCentrePanels,
 	}[name]
-	if !known {
+	if !known || name == helpCentreTab && !rv.seesHelp() {
 		return rv.missing()
 	}
 	var view reportsView

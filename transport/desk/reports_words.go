@@ -12,6 +12,8 @@ var measureTexts = map[string]string{
 	"replies": say("Replies"), "touches": say("Replies and notes"), "first_reply": say("First reply"), "next_reply": say("Next reply"),
 	"business_reply": say("First reply in business hours"), "resolution": say("Resolution"), "wait": say("Waiting in total"), "open": say("Open"),
 	"rated": say("Ratings"), "good": say("Good"), "neutral": say("Neutral"), "bad": say("Bad"), "satisfaction": say("Satisfied customers"),
+	"views": say("Articles viewed"), "searches": say("Searches"), "unanswered": say("Found nothing"), "clicks": say("Articles opened from a search"),
+	"contacts": say("Messages from the form"), "deflection": say("Helped without a message"),
 }
 
 // measureForms are what measures say about the same thing, by the ends of their keys.
@@ -21,7 +23,7 @@ var measureForms = []struct{ end, text string }{
 }
 
 // lessIsBetter are the measures of which less is better, beside durations.
-var lessIsBetter = map[string]bool{"open": true, "reopened": true, "bad": true, "first_reply_breached": true, "next_reply_breached": true, "resolution_breached": true}
+var lessIsBetter = map[string]bool{"open": true, "reopened": true, "bad": true, "first_reply_breached": true, "next_reply_breached": true, "resolution_breached": true, "unanswered": true, "contacts": true}
 
 // measureTitle names a measure.
 func (w words) measureTitle(m report.Measure) string {

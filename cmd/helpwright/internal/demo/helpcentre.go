@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/helpwright/helpwright/helpdesk"
 	"github.com/helpwright/helpwright/kb"
 	"github.com/helpwright/helpwright/kb/exchange"
 	"github.com/helpwright/helpwright/storage"
@@ -228,7 +229,38 @@ func (f *filler) readers(ctx context.Context, _ *kb.Editor) error {
 			return fmt.Errorf("the feedback on %s: %w", said[0], err)
 		}
 	}
-	return f.KB.FlushViews(ctx)
+	if err := f.KB.FlushViews(ctx); err != nil {
+		return err
+	}
+	return f.searches(ctx)
+}
+
+// searches simulates what readers searched for, and when they viewed articles and wrote to us.
+func (f *filler) searches(ctx context.Context) error {
+	const days = 100
+	for n := range days {
+		f.Clock.Set(f.ago(days - 0.5 - float64(n)))
+		count := func(locale, query string, c helpdesk.ReadingCounts) {
+			f.Desk.CountReading(ctx, f.company.AccountID, helpdesk.SiteReading{SiteID: f.site.ID, Locale: locale, Query: query, ReadingCounts: c})
+		}
+		count("en", "", helpdesk.ReadingCounts{Views: 20 + f.random.Int64N(15)})
+		for _, s := range []struct {
+			locale, query                  string
+			every                          int // so many days
+			searches, none, opened, writes int64
+		}{
+			{"en", "descale", 1, 4, 0, 3, 0}, {"en", "grind size", 2, 3, 0, 2, 0}, {"en", "water hardness", 3, 2, 0, 1, 0}, {"de", "entkalken", 2, 2, 0, 2, 0},
+			{"en", "gift card", 3, 2, 2, 0, 1}, {"en", "decaf", 4, 1, 0, 0, 0}, {"fr", "bon cadeau", 9, 1, 1, 0, 0}, {"en", "pause my subscription", 5, 1, 0, 1, 1},
+		} {
+			if n%s.every == 0 {
+				count(s.locale, s.query, helpdesk.ReadingCounts{Searches: s.searches, Unanswered: s.none, Clicks: s.opened, Contacts: s.writes})
+			}
+		}
+		if err := f.Desk.FlushMarks(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // byInterest returns the keys of all articles, the most popular first.
