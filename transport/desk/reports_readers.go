@@ -10,7 +10,7 @@ func (rv *reportVisit) helpCentrePanels(view *reportsView) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range []string{"views", "searches", "unanswered", "contacts", "deflection"} {
+	for _, key := range []string{"views", "searches", "contacts", "deflection"} {
 		view.Tiles = append(view.Tiles, rv.figure(out, measureIndex(out, key)))
 	}
 	searches := rv.timePanel(panelOf{
