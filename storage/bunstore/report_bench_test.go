@@ -60,6 +60,49 @@ func BenchmarkReports(b *testing.B) {
 	})
 }
 
+// BenchmarkFold folds 500,000 events of 100,000 conversations into facts. It takes minutes: HELPWRIGHT_BENCH_REPORTS=1 asks for it.
+func BenchmarkFold(b *testing.B) {
+	if os.Getenv("HELPWRIGHT_BENCH_REPORTS") == "" {
+		b.Skip("HELPWRIGHT_BENCH_REPORTS is not set")
+	}
+	benchmarks(b, func(b *testing.B, s *bench) {
+		s.tagged(b, 100_000)
+		s.happened(b)
+		key := storage.NewSecretKey()
+		sealer, err := storage.NewSealer(key)
+		if err != nil {
+			b.Fatal(err)
+		}
+		svc, err := helpdesk.New(helpdesk.Config{Store: s.db, Blobs: memblob.New(), Sealer: sealer, SigningKey: key})
+		if err != nil {
+			b.Fatal(err)
+		}
+		logs := helpdesk.Nouns().FactLogs
+		for b.Loop() {
+			err := s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+				old, err := logs.Reader(tx.Reader()).List(ctx, storage.NoFilter{}, storage.Seek{Limit: 1})
+				if err != nil || len(old) == 0 {
+					return err
+				}
+				return logs.Rows(tx).Delete(ctx, old[0].ID)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			err = s.db.InTx(b.Context(), s.scope, func(ctx context.Context, tx helpdesk.Tx) error {
+				return logs.Rows(tx).Insert(ctx, &helpdesk.FactLog{FoldedAt: time.Unix(1, 0)})
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := svc.Jobs().FoldFacts(b.Context(), storage.ClaimedJob{Job: storage.Job{AccountID: s.scope.AccountID}}); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(500_000*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+}
+
 // reported adds facts of conversations, without the conversations.
 func (s *bench) reported(b *testing.B, n int) {
 	b.Helper()
