@@ -211,8 +211,18 @@ func (o *office) importsMail(tab *browser.Tab) {
 
 func (o *office) deleteErrand(tab *browser.Tab, scripts bool) {
 	o.t.Helper()
+	gone := tab.Location()
 	tab.Click("#errand .confirm > summary")
 	pressButton(tab, scripts, "#errand .confirm form .danger")
+	if !scripts {
+		return
+	}
+	testenv.Eventually(o.t, "the deleted errand's page is left", func() bool { return tab.Location() != gone || seen(tab, "#errand .confirm") == "" })
+	for _, p := range tab.Problems() { // an event may have refreshed the page just when it was deleted
+		if p != gone+": status 404" {
+			o.t.Errorf("%s: %s", gone, p)
+		}
+	}
 }
 
 // exports exports the account, and imports the file as another one.

@@ -190,7 +190,10 @@ func (c *Tally) Reads() []Read {
 
 // columns returns what the figures of a clock need of facts.
 func (c *Tally) columns(clock Clock) []Column {
-	need := []Column{ColumnConversation}
+	var need []Column
+	if c.wanted != nil {
+		need = append(need, ColumnConversation)
+	}
 	switch clock {
 	case Created:
 		need = append(need, ColumnCreated)
