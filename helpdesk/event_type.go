@@ -105,11 +105,16 @@ func EventTypes() []storage.EventType {
 		{Name: "view.created", Description: "A saved view was created."},
 		{Name: "view.deleted", Description: "A saved view was deleted."},
 		{Name: "view.updated", Description: "A saved view changed."},
+	}, webhookEventTypes())
+}
+
+func webhookEventTypes() []storage.EventType {
+	return []storage.EventType{
 		{Name: "webhook.created", Description: "A webhook was created."},
 		{Name: "webhook.deleted", Description: "A webhook was deleted."},
 		{Name: "webhook.disabled", Description: "A webhook was switched off. The data has the reason."},
 		{Name: "webhook.updated", Description: "A webhook changed."},
-	})
+	}
 }
 
 func interactionEventTypes() []storage.EventType {

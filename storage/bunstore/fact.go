@@ -72,30 +72,30 @@ func (s *factScan) Value() any { return nil }
 // ScanRows implements [bun.Model].
 func (s *factScan) ScanRows(_ context.Context, rows *sql.Rows) (int, error) {
 	var row helpdesk.ConversationFact
-	fields, scanned := make([]any, len(s.columns)), make([]any, len(s.columns))
+	scanned := make([]any, len(s.columns))
+	var convert []func() error
 	for i, c := range s.columns {
-		fields[i] = c.Field(&row)
-		switch fields[i].(type) {
+		switch field := c.Field(&row).(type) {
 		case *time.Time:
-			scanned[i] = new(int64)
+			number := new(int64)
+			scanned[i], convert = number, append(convert, func() error {
+				*field = time.UnixMicro(*number).UTC()
+				return nil
+			})
 		case storage.Value:
-			scanned[i] = new(string)
+			text := new(string)
+			scanned[i], convert = text, append(convert, func() error { return field.Read(*text) })
 		default:
-			scanned[i] = fields[i]
+			scanned[i] = field
 		}
 	}
 	for rows.Next() {
 		if err := rows.Scan(scanned...); err != nil {
 			return len(s.all), err
 		}
-		for i, field := range fields {
-			switch field := field.(type) {
-			case *time.Time:
-				*field = time.UnixMicro(*scanned[i].(*int64)).UTC()
-			case storage.Value:
-				if err := field.Read(*scanned[i].(*string)); err != nil {
-					return len(s.all), err
-				}
+		for _, fn := range convert {
+			if err := fn(); err != nil {
+				return len(s.all), err
 			}
 		}
 		s.all = append(s.all, row.Fact)

@@ -95,7 +95,7 @@ func everything(*world) storage.NoFilter { return storage.NoFilter{} }
 
 // nouns returns the nouns of the help desk.
 func nouns() []tester[helpdesk.Reader, helpdesk.Tx] {
-	return slices.Concat(saidNouns(), keptNouns(), automaticNouns(), namedNouns(), ownNouns())
+	return slices.Concat(saidNouns(), keptNouns(), automaticNouns(), countedNouns(), namedNouns(), ownNouns())
 }
 
 // keptNouns returns the nouns of an account other than conversations.
@@ -170,6 +170,37 @@ func keptNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	}
 }
 
+// countedNouns returns the nouns of what reports count.
+func countedNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
+	type (
+		reader = helpdesk.Reader
+		tx     = helpdesk.Tx
+	)
+	declared := helpdesk.Nouns()
+	return []tester[reader, tx]{
+		declaredOf("ConversationFacts", declared.ConversationFacts, noun[reader, tx, helpdesk.ConversationFact, helpdesk.ConversationFactFilter]{
+			refers: true,
+			list: func(w *world) helpdesk.ConversationFactFilter {
+				return helpdesk.ConversationFactFilter{ConversationIDs: []int64{w.conversation.ID}}
+			},
+			held:  func(w *world) helpdesk.ConversationFact { return w.folded },
+			fresh: func(w *world, n int) helpdesk.ConversationFact { return w.newFolded(n) },
+		}),
+		declaredOf("FactLogs", declared.FactLogs, noun[reader, tx, helpdesk.FactLog, storage.NoFilter]{
+			list:  everything,
+			held:  func(w *world) helpdesk.FactLog { return w.factLog },
+			fresh: func(w *world, n int) helpdesk.FactLog { return w.newFactLog(int64(n) + 100) },
+		}),
+		declaredOf("Readings", declared.Readings, noun[reader, tx, helpdesk.SiteReading, helpdesk.ReadingFilter]{
+			list: func(w *world) helpdesk.ReadingFilter {
+				return helpdesk.ReadingFilter{SiteIDs: []int64{7}, Days: []string{w.reading.Day}, ArticleIDs: []int64{3}}
+			},
+			held:  func(w *world) helpdesk.SiteReading { return w.reading },
+			fresh: func(w *world, n int) helpdesk.SiteReading { return w.newReading(n + 100) },
+		}),
+	}
+}
+
 // automaticNouns returns the nouns of what acts by itself.
 func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 	type (
@@ -228,26 +259,6 @@ func automaticNouns() []tester[helpdesk.Reader, helpdesk.Tx] {
 			},
 			held:  func(w *world) helpdesk.Rating { return w.rating },
 			fresh: func(w *world, n int) helpdesk.Rating { return w.newRating(n%5 + 1) },
-		}),
-		declaredOf("ConversationFacts", declared.ConversationFacts, noun[reader, tx, helpdesk.ConversationFact, helpdesk.ConversationFactFilter]{
-			refers: true,
-			list: func(w *world) helpdesk.ConversationFactFilter {
-				return helpdesk.ConversationFactFilter{ConversationIDs: []int64{w.conversation.ID}}
-			},
-			held:  func(w *world) helpdesk.ConversationFact { return w.folded },
-			fresh: func(w *world, n int) helpdesk.ConversationFact { return w.newFolded(n) },
-		}),
-		declaredOf("FactLogs", declared.FactLogs, noun[reader, tx, helpdesk.FactLog, storage.NoFilter]{
-			list:  everything,
-			held:  func(w *world) helpdesk.FactLog { return w.factLog },
-			fresh: func(w *world, n int) helpdesk.FactLog { return w.newFactLog(int64(n) + 100) },
-		}),
-		declaredOf("Readings", declared.Readings, noun[reader, tx, helpdesk.SiteReading, helpdesk.ReadingFilter]{
-			list: func(w *world) helpdesk.ReadingFilter {
-				return helpdesk.ReadingFilter{SiteIDs: []int64{7}, Days: []string{w.reading.Day}, ArticleIDs: []int64{3}}
-			},
-			held:  func(w *world) helpdesk.SiteReading { return w.reading },
-			fresh: func(w *world, n int) helpdesk.SiteReading { return w.newReading(n + 100) },
 		}),
 		declaredOf("RuleRuns", declared.RuleRuns, noun[reader, tx, helpdesk.RuleRun, helpdesk.RuleRunFilter]{
 			refers: true,

@@ -171,11 +171,12 @@ func (hv *helpVisit) readersPage() error {
 	}
 	view := readersView{Back: hv.here(""), Name: hv.site.Name, Tabs: hv.feedbackTabs("articles")}
 	sees := hv.may(kb.FeedbackView)
-	messages, err := hv.messagesAfter(page.Items)
-	if err != nil {
-		return err
+	messages := map[int64]int64{}
+	if view.Messages = hv.visit.may(identity.ReportsView); view.Messages {
+		if messages, err = hv.messagesAfter(page.Items); err != nil {
+			return err
+		}
 	}
-	view.Messages = messages != nil
 	for _, a := range page.Items {
 		t, r := hv.text(a.Revision.Text), a.Revision
 		row := readRow{
@@ -197,11 +198,8 @@ func (hv *helpVisit) readersPage() error {
 	return hv.showHelp("help-readers", hv.words.T("Articles by views"), view, 0)
 }
 
-// messagesAfter counts the messages that were written from the pages of articles; nil for members who do not see reports.
+// messagesAfter counts the messages that were written from the pages of articles.
 func (hv *helpVisit) messagesAfter(articles []kb.ArticleRevision) (map[int64]int64, error) {
-	if !hv.visit.may(identity.ReportsView) {
-		return nil, nil
-	}
 	ids := make([]int64, len(articles))
 	for i, a := range articles {
 		ids[i] = a.Article.ID
